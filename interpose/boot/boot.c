@@ -163,36 +163,72 @@ static bool has_malloc(const struct si_main_image *image)
 }
 
 /*
- * True if this executable must be prepared now. One with a malloc of its own may have heaps that
- * only its file describes, and the classes of SHINY_CTORS are found by its symbols. Preparation
- * happens once for each build: `shinyctl run` does it for the program that it starts, and boot for
- * one that a script starts or that was preloaded by hand. Any other program does not wait.
+ * Modules that must be prepared now. An executable with a malloc of its own may have heaps that only
+ * its file describes, and the classes of SHINY_CTORS are found by its symbols; an engine's own heap
+ * may be in any module. Preparation happens once for each build: `shinyctl run` does it for the
+ * program that it starts, and boot for one that a script starts or that was preloaded by hand, and
+ * for libraries. Any other program does not wait.
  */
-static bool is_unprepared(char *const *environment)
+enum { UNPREPARED = 256 };
+struct unprepared {
+	char *const *environment;
+	const char *paths[UNPREPARED];
+	unsigned count, modules;
+};
+
+static bool is_unprepared(char *const *environment, const struct dl_phdr_info *info, bool main)
 {
+	bool own = si_allocator_from_file() || si_allocator_is_of_engine(info);
 	struct si_main_image image;
 
-	si_main_image(&image);
-	if (!image.build_id_bytes)
+	si_image_of(info, &image);
+	if (!image.build_id_bytes || si_is_ours((void *)image.start))
 		return false;
-	if (si_ctors_unknown(environment, &image))
+	if (main && si_ctors_unknown(environment, &image))
 		return true;
-	return has_malloc(&image) && !has_file(environment, &image, "") &&
-	       !has_file(environment, &image, SHINY_ALLOCATOR_SUFFIX);
+	if (main && has_malloc(&image) && !has_file(environment, &image, ""))
+		own = true;
+	return own && !si_allocator_is_prepared(environment, &image);
+}
+
+static int note_unprepared(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct unprepared *found = context;
+	bool main = !found->modules++;
+
+	(void)size;
+	if ((main || info->dlpi_name[0] == '/') && found->count < UNPREPARED &&
+	    is_unprepared(found->environment, info, main))
+		found->paths[found->count++] = main ? si_executable : info->dlpi_name;
+	return 0;
+}
+
+static unsigned find_unprepared(char *const *environment, struct unprepared *found)
+{
+	*found = (struct unprepared){ .environment = environment };
+	dl_iterate_phdr(note_unprepared, found);
+	return found->count;
 }
 
 static void prepare(char *const *environment, struct si_text *notes)
 {
+	static struct unprepared found;
+	bool done = true;
+
 	si_probe_beside(directory);
-	if (!is_unprepared(environment))
+	if (!find_unprepared(environment, &found))
 		return;
-	if (si_prepare(directory, si_executable, environment, notes) && is_unprepared(environment))
-		si_text_add(notes,
-			    "not probed: `shinyctl doctor --probe` of the executable says why\n");
-	else if (si_probe_was_beside())
+	for (unsigned i = 0; done && i < found.count; i++)
+		done = si_prepare(directory, found.paths[i], environment, notes);
+	if (done && find_unprepared(environment, &found)) {
+		si_text_add(notes, "not probed: `shinyctl doctor --probe ");
+		si_text_add(notes, found.paths[0]);
+		si_text_add(notes, "` says why\n");
+	} else if (si_probe_was_beside()) {
 		si_text_add(notes, "what was worked out of the executable is for this session "
 				   "only: neither XDG_CACHE_HOME nor "
 				   "HOME names a directory of yours where it could be kept\n");
+	}
 	si_attach_begins();
 }
 
@@ -463,6 +499,7 @@ static bool boot(void)
 		return false;
 	si_text_init(&libraries, words, sizeof(words));
 	si_library_attach(&libraries);
+	si_allocator_attach_libraries(start.environment, &libraries);
 	si_modules_boot(__builtin_frame_address(0));
 	si_readable_boot();
 	part(" modules + ");

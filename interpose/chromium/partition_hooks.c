@@ -225,7 +225,7 @@ SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way 
 		return realloc_by_hand(fp, slot, way, block, size, alignment);
 	moved = call_below(way, slot, SIX_VALUES);
 	if (moved)
-		si_event_realloc_done(fp, (void *)moved, size);
+		si_event_realloc_done(fp, (void *)moved, size, SHINY_API_REALLOC);
 	else
 		si_event_realloc_failed(fp);
 	return moved;

@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *f
 		return by_hand(fp, block, size);
 	moved = real(block, size);
 	if (moved)
-		si_event_realloc_done(fp, moved, size);
+		si_event_realloc_done(fp, moved, size, SHINY_API_REALLOC);
 	else
 		si_event_realloc_failed(fp);
 	return moved;

@@ -174,7 +174,7 @@ static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
 	return w;
 }
 
-void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
 	bool open;
 	struct si_writer *w = enter_after_realloc(fp, &open);
@@ -189,10 +189,10 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size)
 	 * new */
 	if (open)
 		si_write_event(w, SHINY_REC_REALLOC_DONE, SHINY_REC_REALLOC_DONE_WIDE,
-			       SHINY_API_REALLOC, (uintptr_t)block, size, id, now);
+			       api, (uintptr_t)block, size, id, now);
 	else
-		si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, SHINY_API_REALLOC,
-			       (uintptr_t)block, size, id, now);
+		si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block,
+			       size, id, now);
 	si_leave(w);
 }
 
@@ -266,6 +266,19 @@ void si_event_resized(const uintptr_t *fp, void *object, size_t size)
 		return;
 	si_write_event(w, SHINY_REC_RESIZED, SHINY_REC_RESIZED_WIDE, SHINY_API_COLLECTED,
 		       (uintptr_t)object, size, 0, si_ticks());
+	si_leave(w);
+}
+
+void si_event_dropped(const uintptr_t *fp, enum shiny_api api)
+{
+	struct si_writer *w = si_enter_any(fp);
+	uint64_t now;
+
+	if (!w)
+		return;
+	now = si_ticks();
+	si_write_event(w, SHINY_REC_DROPPED, SHINY_REC_DROPPED, api, 0, 0,
+		       si_stack_id(w, fp, si_settings.free_depth, now), now);
 	si_leave(w);
 }
 

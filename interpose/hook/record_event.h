@@ -82,7 +82,7 @@ static inline bool si_event_free(const uintptr_t *fp, void *block, size_t claime
  * the caller then allocates, copies, and frees (through si_event_free's rules).
  */
 bool si_event_realloc_begin(const uintptr_t *fp, void *block);
-void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size);
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 void si_event_realloc_failed(const uintptr_t *fp);
 
 /* Records the allocation of a garbage-collected object of kind `index`, or the start of its
@@ -100,6 +100,8 @@ void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
 void si_event_moved(const uintptr_t *fp, void *from, void *to);
 /* Records that an object was resized in place, to `size` bytes. */
 void si_event_resized(const uintptr_t *fp, void *object, size_t size);
+/* Records that every block of `api` is about to end at once. */
+void si_event_dropped(const uintptr_t *fp, enum shiny_api api);
 /* Defines kinds for this process and its children; may be called again, for other kinds. */
 void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds *kinds);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inner_allocator.c: hooks a jemalloc, tcmalloc, mimalloc or any malloc that is linked into the
- * executable.
+ * executable, and the own heap of an engine (zend's, libpas) in any module.
  *
  * Runs:      inside.
  * Signals:   as the program's malloc.
@@ -10,17 +10,19 @@
  *
  * The problem. The executable comes first in symbol lookup, so libraries find its malloc, and its
  * own calls were bound when it was linked; a name with a prefix (je_malloc) is never looked up. So
- * the functions' entries are patched (patcher.c), by recipes computed outside.
+ * the functions' entries are patched (patcher.c), by recipes computed outside. An engine's functions
+ * have names of their own, which its module calls without the loader: they are patched as well, in
+ * the modules that are loaded when the constructor runs.
  *
- * own_calls.c has the hooks. Two names of one function are one patch; where one is an operator and
- * the other is not, the api of its blocks is EITHER.
+ * own_calls.c has the hooks.
  */
 #define _GNU_SOURCE
 #include "inner_allocator.h"
 
 #include <errno.h>
-#include <dlfcn.h>
+#include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <shiny/wire/allocator.h>
 
@@ -31,23 +33,85 @@
 #include "../core/env.h"
 #include "../hook/hooks.h"
 #include "../unwind/main_image.h"
+#include "../unwind/modules.h"
+#include "../unwind/symbols.h"
 #include "own_calls.h"
 #include "patcher.h"
 #include "probe_head.h"
 #include "../core/settings.h"
 #include "../core/sys.h"
 
-/* ---- attaching ---- */
+/* ---- what a module has ---- */
 
-static bool same_setting(const char *setting)
+static const struct engine_row {
+	const char *name;
+	enum shiny_api api;
+} engine_rows[] = {
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
+#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) { text, SHINY_API_##a },
+#include <shiny/wire/allocator.def>
+};
+
+bool si_allocator_is_of_engine(const struct dl_phdr_info *info)
+{
+	struct si_symbols symbols;
+
+	if (!si_symbols_read(si_dynamic_of(info), info->dlpi_addr, &symbols))
+		return false;
+	for (unsigned i = 0; i < sizeof(engine_rows) / sizeof(*engine_rows); i++)
+		if ((!i || engine_rows[i].api != engine_rows[i - 1].api) &&
+		    si_symbols_find(&symbols, engine_rows[i].name))
+			return true;
+	return false;
+}
+
+bool si_allocator_from_file(void)
+{
+	return si_env.allocator && si_same(si_env.allocator, "file:", 5);
+}
+
+/* ---- the file ---- */
+
+/* The time of the last change of the file that the setting names, in ns; 0: none. */
+static uint64_t setting_time(void)
+{
+	struct stat st;
+
+	if (!si_allocator_from_file() ||
+	    si_sys6(SYS_newfstatat, AT_FDCWD, (long)(si_env.allocator + 5), (long)&st, 0, 0, 0))
+		return 0;
+	return (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static bool same_setting(const struct shiny_allocator_file *f)
 {
 	for (unsigned i = 0; i < SHINY_ALLOCATOR_SETTING; i++) {
-		if (setting[i] != si_env.allocator[i])
+		if (f->setting[i] != si_env.allocator[i])
 			return false;
-		if (!setting[i])
-			return true;
+		if (!f->setting[i])
+			return f->setting_time == setting_time();
 	}
 	return false;
+}
+
+static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_main_image *image)
+{
+	const struct shiny_allocator_call *c = &e->call;
+	const uint8_t arguments[] = { c->block, c->size, c->count, c->plus };
+	bool takes_block = c->kind == SHINY_CALL_END || c->kind == SHINY_CALL_MOVE ||
+			   c->kind == SHINY_CALL_MOVE_OUT || c->kind == SHINY_CALL_MOVE_AT ||
+			   c->kind == SHINY_CALL_RESIZE;
+
+	for (unsigned i = 0; i < sizeof(arguments); i++)
+		if (arguments[i] >= SHINY_CALL_ARGUMENTS && arguments[i] != SHINY_CALL_NO &&
+		    !(i == 3 && arguments[i] == SHINY_CALL_ONE))
+			return false;
+	return c->kind < SHINY_CALL_KINDS && c->api < SHINY_APIS &&
+	       (!takes_block || c->block != SHINY_CALL_NO) &&
+	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&
+	       e->recipe.vaddr >= image->start - image->bias &&
+	       e->recipe.vaddr < image->end - image->bias - SHINY_PATCH_EXPECTED &&
+	       e->recipe.expected_bytes <= SHINY_PATCH_EXPECTED;
 }
 
 #define CHECKED offsetof(struct shiny_allocator_file, version)
@@ -69,15 +133,10 @@ static const char *fault_of(const struct shiny_allocator_file *f, long bytes,
 	    !si_same((const char *)f->build_id, (const char *)image->build_id,
 		     image->build_id_bytes))
 		return "it is of another build";
-	if (!same_setting(f->setting))
+	if (!same_setting(f))
 		return "it was made with another SHINY_ALLOCATOR";
 	for (uint32_t i = 0; i < f->count; i++)
-		if (e[i].function >= SHINY_ALLOCATOR_FUNCTIONS ||
-		    e[i].family >= SHINY_ALLOCATOR_FAMILIES ||
-		    e[i].home >= SHINY_ALLOCATOR_FAMILIES ||
-		    e[i].recipe.vaddr < image->start - image->bias ||
-		    e[i].recipe.vaddr >= image->end - image->bias - SHINY_PATCH_EXPECTED ||
-		    e[i].recipe.expected_bytes > SHINY_PATCH_EXPECTED)
+		if (!makes_sense(&e[i], image))
 			return "it makes no sense";
 	return NULL;
 }
@@ -91,24 +150,17 @@ static size_t length_of(const char *text, size_t room)
 	return n;
 }
 
-/* Appends the name of an entry's function. */
-static void blame(const struct shiny_allocator_file *f, const struct shiny_allocator_entry *e,
-		  struct si_text *why)
-{
-	if (si_own_functions[e->function].name[0] != '_') /* operators have no prefix */
-		si_text_bytes(why, f->families[e->family],
-			      length_of(f->families[e->family], SHINY_ALLOCATOR_PREFIX));
-	si_text_add(why, si_own_functions[e->function].name);
-}
+/* ---- attaching ---- */
+
+static unsigned entries, families; /* in use */
 
 static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e,
 			unsigned n, struct si_text *why)
 {
-	const struct si_own_function *function = &si_own_functions[e->function];
-	struct si_own_family *family = &si_own_families[e->home];
+	struct si_own_family *family = &si_own_families[families + e->family];
 	si_own_fn *real;
 
-	if (function->kind == SI_OWN_USABLE) {
+	if (e->call.kind == SHINY_CALL_USABLE) {
 		if (!e->recipe.expected_bytes ||
 		    !si_same((const char *)patches->bias + e->recipe.vaddr,
 			     (const char *)e->recipe.expected, e->recipe.expected_bytes)) {
@@ -119,111 +171,212 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 		return true;
 	}
 	real = si_patch_add(patches, &e->recipe, si_own_stub(n), why);
-	si_own_fill(n, e->function, real, family);
-	if (e->either)
-		si_own[n].api = function->kind == SI_OWN_END ? SHINY_API_EITHER_FREE
-							     : SHINY_API_EITHER_ALLOC;
-	if (e->function == SHINY_ALLOCATOR_MALLOC && e->home == e->family)
+	si_own_fill(n, &e->call, real, family);
+	if (e->roles & SHINY_ALLOCATOR_MAKES)
 		family->make = real;
-	if (e->function == SHINY_ALLOCATOR_FREE && e->home == e->family)
+	if (e->roles & SHINY_ALLOCATOR_ENDS)
 		family->end = real;
 	return real != NULL;
 }
 
 static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
-		    struct si_text *why)
+		    const struct si_main_image *image, struct si_text *why)
 {
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	struct si_text reason;
 	char words[128];
 
+	for (unsigned i = 0; i < SHINY_ALLOCATOR_FAMILIES; i++)
+		si_own_families[families + i] = (struct si_own_family){
+			.inner = image->start, .inner_bytes = image->end - image->start
+		};
 	for (uint32_t i = 0; i < f->count; i++) {
 		si_text_init(&reason, words, sizeof(words));
-		if (prepare_one(patches, &e[i], i, &reason))
+		if (prepare_one(patches, &e[i], entries + i, &reason))
 			continue;
-		blame(f, &e[i], why);
+		si_text_add(why, e[i].name);
 		si_text_add(why, ": ");
 		si_text_add(why, words);
 		return false;
 	}
 	/* blocks are never moved by hand where a function for that is missing */
-	for (uint32_t i = 0; i < SHINY_ALLOCATOR_FAMILIES; i++)
+	for (uint32_t i = families; i < families + SHINY_ALLOCATOR_FAMILIES; i++)
 		if (!si_own_families[i].make || !si_own_families[i].end)
 			si_own_families[i].usable = NULL;
 	return true;
 }
 
+/* Appends the names of patched functions: all of a few. */
+static void name_patched(const struct shiny_allocator_file *f, struct si_text *text)
+{
+	enum { NAMED = 24 };
+	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
+	unsigned named = 0;
+
+	for (uint32_t i = 0; i < f->count && named < NAMED; i++) {
+		if (e[i].call.kind == SHINY_CALL_USABLE)
+			continue;
+		named++;
+		si_text_add(text, " ");
+		si_text_add(text, e[i].name);
+	}
+	if (named == NAMED)
+		si_text_add(text, " and others");
+}
+
 static bool attach(const struct si_main_image *image, const struct shiny_allocator_file *f,
 		   struct si_text *text)
 {
-	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	static struct si_patches patches;
 
+	if (entries + f->count > SI_OWN_INNER ||
+	    families + SHINY_ALLOCATOR_FAMILIES > SI_OWN_INNER_FAMILIES) {
+		si_text_add(text, "more functions than there is room for");
+		return false;
+	}
 	if (!si_patch_begin(&patches, image->bias, image->start, image->end, f->count, text))
 		return false;
-	if (!prepare(&patches, f, text)) {
+	if (!prepare(&patches, f, image, text)) {
 		si_patch_abandon(&patches);
 		return false;
 	}
-	for (unsigned i = 0; i < SHINY_ALLOCATOR_FAMILIES; i++) {
-		si_own_families[i].inner = image->start;
-		si_own_families[i].inner_bytes = image->end - image->start;
-	}
 	if (!si_patch_commit(&patches, text))
 		return false;
+	entries += f->count;
+	families += SHINY_ALLOCATOR_FAMILIES;
 	si_text_number(text, patches.count);
-	si_text_add(text, " functions of the program's own allocator patched:");
-	for (uint32_t i = 0; i < f->count; i++) {
-		if (si_own_functions[e[i].function].kind == SI_OWN_USABLE)
-			continue;
-		si_text_add(text, " ");
-		blame(f, &e[i], text);
-	}
 	return true;
+}
+
+/* A module's file, mapped. */
+struct recipe_file {
+	int fd;                         /* negative: there is no file, or it is refused */
+	struct shiny_allocator_file *f; /* NULL: it cannot be read */
+};
+
+static void close_file(struct recipe_file *file)
+{
+	if (file->f)
+		si_sys_unmap(file->f, SHINY_ALLOCATOR_FILE_MAX + 1);
+	if (file->fd >= 0)
+		si_sys_close(file->fd);
+}
+
+/* Opens the file about the module. Returns NULL, or what is wrong with it; `why` gets its name, and
+ * why it is refused. */
+static const char *open_file(char *const *environment, const struct si_main_image *image,
+			     struct recipe_file *file, struct si_text *why)
+{
+	long n;
+
+	file->f = NULL;
+	file->fd = si_probe_open(environment, image->build_id, image->build_id_bytes,
+				 SHINY_ALLOCATOR_SUFFIX, why);
+	if (file->fd < 0)
+		return "";
+	file->f = si_sys_map(SHINY_ALLOCATOR_FILE_MAX + 1, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!file->f)
+		return "no memory";
+	n = si_sys(SYS_read, file->fd, file->f, SHINY_ALLOCATOR_FILE_MAX + 1);
+	return fault_of(file->f, n, image);
+}
+
+bool si_allocator_is_prepared(char *const *environment, const struct si_main_image *image)
+{
+	char words[SHINY_TEXT];
+	struct recipe_file file;
+	struct si_text why;
+	const char *fault;
+
+	si_text_init(&why, words, sizeof(words));
+	fault = open_file(environment, image, &file, &why);
+	close_file(&file);
+	/* nobody would replace a file that is refused */
+	return !fault || (file.fd < 0 && file.fd != -ENOENT);
+}
+
+/* Attaches what the module's file describes. `owner`: who has the allocator, for messages; the text
+ * about a library's stands behind that about the program's. */
+static bool attach_module(char *const *environment, const struct si_main_image *image,
+			  const char *owner, bool is_library, struct si_text *text)
+{
+	char words[SHINY_TEXT];
+	struct recipe_file file;
+	struct si_text why;
+	const char *fault;
+	bool done = false;
+
+	si_text_init(&why, words, sizeof(words));
+	fault = open_file(environment, image, &file, &why);
+	if (file.fd == -ENOENT)
+		return false;
+	if (fault) {
+		si_text_add(&why, fault);
+	} else {
+		si_text_init(&why, words, sizeof(words));
+		if (file.f->count)
+			done = attach(image, file.f, &why);
+		else
+			si_text_bytes(&why, file.f->why,
+				      length_of(file.f->why, sizeof(file.f->why)));
+	}
+	if (why.used)
+		si_text_add(text, text->used || is_library ? "; " : "");
+	if (done) {
+		si_text_add(text, words);
+		si_text_add(text, " functions of ");
+		si_text_add(text, owner);
+		si_text_add(text, "'s own allocator patched:");
+		name_patched(file.f, text);
+	} else if (why.used) {
+		si_text_add(text, owner);
+		si_text_add(text, "'s own allocator is not patched: ");
+		si_text_add(text, words);
+	}
+	close_file(&file);
+	return done;
 }
 
 bool si_allocator_attach(char *const *environment, struct si_text *text)
 {
 	struct si_main_image image;
-	struct shiny_allocator_file *f;
-	char words[SHINY_TEXT];
-	struct si_text why;
-	const char *fault;
-	bool done = false;
-	long n;
-	int fd;
 
 	if (si_same(si_env.allocator, "off", 4))
 		return false;
 	si_main_image(&image);
-	si_text_init(&why, words, sizeof(words));
-	fd = si_probe_open(environment, image.build_id, image.build_id_bytes,
-			   SHINY_ALLOCATOR_SUFFIX, &why);
-	if (fd == -ENOENT)
-		return false;
-	f = fd >= 0 ? si_sys_map(SHINY_ALLOCATOR_FILE_MAX + 1, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1)
-		    : NULL;
-	if (f) {
-		n = si_sys(SYS_read, fd, f, SHINY_ALLOCATOR_FILE_MAX + 1);
-		fault = fault_of(f, n, &image);
-		if (fault) {
-			si_text_add(&why, fault);
-		} else {
-			si_text_init(&why, words, sizeof(words));
-			if (f->count)
-				done = attach(&image, f, &why);
-			else
-				si_text_bytes(&why, f->why, length_of(f->why, sizeof(f->why)));
-		}
-		si_sys_unmap(f, SHINY_ALLOCATOR_FILE_MAX + 1);
+	return attach_module(environment, &image, "the program", false, text);
+}
+
+struct library_walk {
+	char *const *environment;
+	struct si_text *text;
+	bool main_seen;
+};
+
+static int attach_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct library_walk *walk = context;
+	struct si_main_image image;
+
+	(void)size;
+	if (!walk->main_seen) {
+		walk->main_seen = true;
+		return 0;
 	}
-	if (fd >= 0)
-		si_sys_close(fd);
-	if (!done && why.used)
-		si_text_add(text, "; the program's own allocator is not patched: ");
-	else if (done)
-		si_text_add(text, text->used ? "; " : "");
-	si_text_add(text, words);
-	return done;
+	if (!si_allocator_from_file() && !si_allocator_is_of_engine(info))
+		return 0;
+	si_image_of(info, &image);
+	if (attach_module(walk->environment, &image, si_base_name(info->dlpi_name), true,
+			  walk->text))
+		si_modules_reached(info->dlpi_addr);
+	return 0;
+}
+
+void si_allocator_attach_libraries(char *const *environment, struct si_text *text)
+{
+	struct library_walk walk = { .environment = environment, .text = text };
+
+	if (!si_same(si_env.allocator, "off", 4))
+		dl_iterate_phdr(attach_library, &walk);
 }

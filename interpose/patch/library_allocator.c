@@ -41,11 +41,12 @@ enum { PAGE = 4096, COPY_BYTES = 128 << 10, PREFIXES = 16, HEADS = 32, NAME = 48
 
 /* ---- names ---- */
 
-enum library_place { ANY, PREFIXED, OPERATOR };
+enum library_place { ANY, PREFIXED, OPERATOR, ENGINE };
 static const uint8_t places[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)          [SHINY_ALLOCATOR_##id] = ANY,
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = PREFIXED,
 #define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = OPERATOR,
+#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) [SHINY_ALLOCATOR_##id] = ENGINE,
 #include <shiny/wire/allocator.def>
 };
 
@@ -122,7 +123,8 @@ static bool is_hooked(const char *name)
 static int row_of(const char *name, bool operators, bool prefixed)
 {
 	for (int i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
-		if ((places[i] == ANY || (places[i] == OPERATOR ? operators : prefixed)) &&
+		if (places[i] != ENGINE &&
+		    (places[i] == ANY || (places[i] == OPERATOR ? operators : prefixed)) &&
 		    si_equal(name, si_own_functions[i].name))
 			return i;
 	return -1;
@@ -200,7 +202,7 @@ static void find_family(struct si_own_family *family, uintptr_t bias,
 		else if (row == SHINY_ALLOCATOR_FREE ||
 			 (row == SHINY_ALLOCATOR_DALLOCX && !family->end))
 			family->end = function;
-		else if (row >= 0 && si_own_functions[row].kind == SI_OWN_USABLE)
+		else if (row >= 0 && si_own_functions[row].call.kind == SHINY_CALL_USABLE)
 			family->usable = function;
 	}
 	if (!family->make || !family->end)
@@ -211,7 +213,7 @@ static void find_family(struct si_own_family *family, uintptr_t bias,
 static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uint32_t end,
 		     ElfW(Sym) *symbols, bool elsewhere)
 {
-	struct si_own_family *family = &si_own_families[SHINY_ALLOCATOR_FAMILIES + n];
+	struct si_own_family *family = &si_own_families[SI_OWN_INNER_FAMILIES + n];
 	struct library *library = &libraries[n];
 	unsigned entry = SI_OWN_INNER + n * SI_OWN_LIBRARY;
 
@@ -221,13 +223,13 @@ static void redirect(unsigned n, uintptr_t bias, const struct si_symbols *t, uin
 				  ? row_of_symbol(t->names + symbols[i].st_name, elsewhere)
 				  : -1;
 
-		if (row < 0 || si_own_functions[row].kind == SI_OWN_USABLE)
+		if (row < 0 || si_own_functions[row].call.kind == SHINY_CALL_USABLE)
 			continue;
-		si_own_fill(entry, (unsigned)row, (si_own_fn *)(bias + symbols[i].st_value),
-			    family);
+		si_own_fill(entry, &si_own_functions[row].call,
+			    (si_own_fn *)(bias + symbols[i].st_value), family);
 		/* it also frees blocks of the library's operator new */
-		if (si_own[entry].api == SHINY_API_FREE && !elsewhere)
-			si_own[entry].api = SHINY_API_EITHER_FREE;
+		if (si_own[entry].call.api == SHINY_API_FREE && !elsewhere)
+			si_own[entry].call.api = SHINY_API_EITHER_FREE;
 		__atomic_store_n(&symbols[i].st_value, (uintptr_t)si_own_stub(entry) - bias,
 				 __ATOMIC_RELAXED);
 		entry++;

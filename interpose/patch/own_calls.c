@@ -23,25 +23,15 @@
 
 #include "../hook/hooks.h"
 
-enum { NO = SI_OWN_NO, STUB_BYTES = 16 };
-enum {
-	MAKE = SI_OWN_MAKE,
-	MAKE_OUT = SI_OWN_MAKE_OUT,
-	MAKE_TEXT = SI_OWN_MAKE_TEXT,
-	MAKE_SIZED = SI_OWN_MAKE_SIZED,
-	END = SI_OWN_END,
-	MOVE = SI_OWN_MOVE,
-	MOVE_OUT = SI_OWN_MOVE_OUT,
-	RESIZE = SI_OWN_RESIZE,
-	USABLE = SI_OWN_USABLE,
-	DROP = SI_OWN_DROP
-};
+enum { NO = SHINY_CALL_NO, ONE = SHINY_CALL_ONE, STUB_BYTES = 16 };
 
 const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS] = {
-#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                 \
-	[SHINY_ALLOCATOR_##id] = {                                                               \
-		.name = text, .kind = k, .block = b, .size = s, .count = c, .api = SHINY_API_##a \
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                   \
+	[SHINY_ALLOCATOR_##id] = {                                                                 \
+		.name = text,                                                                      \
+		.call = { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0 },                         \
 	},
+#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a)
 #include <shiny/wire/allocator.def>
 };
 
@@ -64,9 +54,13 @@ static inline bool is_inner(const uintptr_t *fp, const struct si_own *o)
 
 static inline size_t size_of(const struct si_own *o, const uintptr_t *argument)
 {
-	if (o->size == NO)
-		return 0;
-	return o->count == NO ? argument[o->size] : argument[o->size] * argument[o->count];
+	const struct shiny_allocator_call *c = &o->call;
+	size_t size;
+
+	if (c->size == NO)
+		return c->bytes;
+	size = argument[c->size] * (c->count == NO ? 1 : argument[c->count]);
+	return size + (c->plus == NO ? 0 : c->plus == ONE ? 1 : argument[c->plus]);
 }
 
 static inline unsigned __int128 call(const struct si_own *o, const uintptr_t *argument)
@@ -100,7 +94,7 @@ static void record(const uintptr_t *fp, const struct si_own *o, void *block, siz
 /* Returns the size of a new block in bytes: as requested, or else the usable one. */
 static size_t new_size(const struct si_own *o, const uintptr_t *argument, const void *block)
 {
-	if (o->size == NO && o->family->usable)
+	if (o->call.size == NO && !o->call.bytes && o->family->usable)
 		return (size_t)o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
 	return size_of(o, argument);
 }
@@ -114,15 +108,15 @@ static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
 
 	if (!block)
 		return result;
-	if (o->kind == MAKE_TEXT && o->block != NO && (uintptr_t)block == argument[o->block])
+	if (o->call.kind == SHINY_CALL_MAKE_TEXT && o->call.block != NO && (uintptr_t)block == argument[o->call.block])
 		return result;
-	if (o->kind == MAKE_TEXT)
+	if (o->call.kind == SHINY_CALL_MAKE_TEXT)
 		size = strlen(block) + 1;
-	else if (o->kind == MAKE_SIZED)
+	else if (o->call.kind == SHINY_CALL_MAKE_SIZED)
 		size = (size_t)(result >> 64);
 	else
 		size = new_size(o, argument, block);
-	record(fp, o, block, size, o->api);
+	record(fp, o, block, size, o->call.api);
 	return result;
 }
 
@@ -133,8 +127,19 @@ static unsigned __int128 make_out(const uintptr_t *fp, const struct si_own *o,
 	void *block = (int)error ? NULL : *(void **)argument[0];
 
 	if (block)
-		record(fp, o, block, new_size(o, argument, block), o->api);
+		record(fp, o, block, new_size(o, argument, block), o->call.api);
 	return error;
+}
+
+static unsigned __int128 make_at(const uintptr_t *fp, const struct si_own *o,
+				 const uintptr_t *argument)
+{
+	unsigned __int128 result = call_marked(fp, o, argument);
+	void *block = *(void **)argument[0];
+
+	if (block)
+		record(fp, o, block, new_size(o, argument, block), o->call.api);
+	return result;
 }
 
 static SI_COLD void release(const struct si_own_family *family, void *block)
@@ -154,9 +159,9 @@ static SI_COLD void release(const struct si_own_family *family, void *block)
 	}
 #define ADDRESS(n) release_##n,
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
-/* the compiler takes the numbers for octal: 00 to 017 */
-EIGHT(RELEASE, 0) EIGHT(RELEASE, 01)
-static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01) };
+/* the compiler takes the numbers for octal: 00 to 027 */
+EIGHT(RELEASE, 0) EIGHT(RELEASE, 01) EIGHT(RELEASE, 02)
+static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01) EIGHT(ADDRESS, 02) };
 _Static_assert(sizeof(releases) / sizeof(*releases) == SI_OWN_FAMILIES, "each family has one");
 
 static si_release_fn *release_of(const struct si_own *o)
@@ -167,8 +172,8 @@ static si_release_fn *release_of(const struct si_own *o)
 static unsigned __int128 end(const uintptr_t *fp, const struct si_own *o,
 			     const uintptr_t *argument)
 {
-	if (!si_event_free(fp, (void *)argument[o->block], size_of(o, argument),
-			   (enum shiny_api)o->api, release_of(o)))
+	if (!si_event_free(fp, (void *)argument[o->call.block], size_of(o, argument),
+			   (enum shiny_api)o->call.api, release_of(o)))
 		return 0;
 	return call_marked(fp, o, argument);
 }
@@ -188,8 +193,8 @@ static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *
 	if (!moved)
 		return 0;
 	memcpy(moved, block, old < size ? old : size);
-	record(fp, o, moved, size, SHINY_API_REALLOC);
-	if (si_event_free(fp, block, 0, SHINY_API_REALLOC, release_of(o)))
+	record(fp, o, moved, size, o->call.api);
+	if (si_event_free(fp, block, 0, (enum shiny_api)o->call.api, release_of(o)))
 		release(o->family, block);
 	return (uintptr_t)moved;
 }
@@ -201,18 +206,18 @@ static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct si_ow
 {
 	uintptr_t left;
 
-	if (!si_event_free(fp, block, 0, SHINY_API_REALLOC, release_of(o)))
+	if (!si_event_free(fp, block, 0, (enum shiny_api)o->call.api, release_of(o)))
 		return 0;
 	left = (uintptr_t)call_marked(fp, o, argument);
 	if (left)
-		record(fp, o, (void *)left, 0, SHINY_API_REALLOC);
+		record(fp, o, (void *)left, 0, o->call.api);
 	return left;
 }
 
 static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 			      const uintptr_t *argument)
 {
-	void *block = (void *)argument[o->block];
+	void *block = (void *)argument[o->call.block];
 	size_t size = size_of(o, argument);
 	uintptr_t moved;
 
@@ -222,7 +227,7 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 		return move_by_hand(fp, o, block, size);
 	moved = (uintptr_t)call_marked(fp, o, argument);
 	if (moved)
-		si_event_realloc_done(fp, (void *)moved, size);
+		si_event_realloc_done(fp, (void *)moved, size, o->call.api);
 	else
 		si_event_realloc_failed(fp);
 	return moved;
@@ -231,14 +236,14 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 				  const uintptr_t *argument)
 {
-	void **place = (void **)argument[o->block], *block = *place;
+	void **place = (void **)argument[o->call.block], *block = *place;
 	size_t size = size_of(o, argument);
 	unsigned __int128 error;
 
 	if (!block)
 		return make_out(fp, o, argument);
 	if (!size) { /* a free, and a new block if it returns one */
-		if (!si_event_free(fp, block, 0, (enum shiny_api)o->api, release_of(o))) {
+		if (!si_event_free(fp, block, 0, (enum shiny_api)o->call.api, release_of(o))) {
 			*place = NULL;
 			return 0;
 		}
@@ -248,17 +253,41 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 		return (*place = (void *)move_by_hand(fp, o, block, size)) ? 0 : ENOMEM;
 	error = call_marked(fp, o, argument);
 	if ((int)error == 0)
-		si_event_realloc_done(fp, *place, size);
+		si_event_realloc_done(fp, *place, size, o->call.api);
 	else
 		si_event_realloc_failed(fp);
 	return error;
+}
+
+static unsigned __int128 move_at(const uintptr_t *fp, const struct si_own *o,
+				 const uintptr_t *argument)
+{
+	void *block = (void *)argument[o->call.block], **place = (void **)argument[0];
+	size_t size = size_of(o, argument);
+	unsigned __int128 result;
+
+	if (!block || !size)
+		return block && !si_event_free(fp, block, 0, (enum shiny_api)o->call.api,
+					       release_of(o))
+			       ? (*place = NULL, argument[0])
+			       : make_at(fp, o, argument);
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block))) {
+		*place = (void *)move_by_hand(fp, o, block, size);
+		return argument[0];
+	}
+	result = call_marked(fp, o, argument);
+	if (*place)
+		si_event_realloc_done(fp, *place, size, o->call.api);
+	else
+		si_event_realloc_failed(fp);
+	return result;
 }
 
 /* Resizes in place; returns the size that the block has then. */
 static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 				const uintptr_t *argument)
 {
-	void *block = (void *)argument[o->block];
+	void *block = (void *)argument[o->call.block];
 	size_t size = size_of(o, argument);
 	unsigned __int128 got;
 
@@ -267,7 +296,7 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 		return o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
 	got = call_marked(fp, o, argument);
 	if ((size_t)got >= size)
-		si_event_realloc_done(fp, block, size);
+		si_event_realloc_done(fp, block, size, o->call.api);
 	else
 		si_event_realloc_failed(fp);
 	return got;
@@ -285,9 +314,17 @@ static bool drops_arena(const char *name)
 
 static unsigned __int128 drop(const struct si_own *o, const uintptr_t *argument)
 {
-	if (o->block == NO ? drops_arena((const char *)argument[0]) : argument[o->block] != 0)
+	if (o->call.block == NO ? drops_arena((const char *)argument[0]) : argument[o->call.block] != 0)
 		si_count(SHINY_COUNT_HEAPS_DROPPED);
 	return call(o, argument);
+}
+
+/* The blocks end before another one can take their place. */
+static unsigned __int128 drop_all(const uintptr_t *fp, const struct si_own *o,
+				  const uintptr_t *argument)
+{
+	si_event_dropped(fp, (enum shiny_api)o->call.api);
+	return call_marked(fp, o, argument);
 }
 
 unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
@@ -301,13 +338,17 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	SI_OUTER_PERSONALITY();
 	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
 		return call(o, argument);
-	switch (o->kind) {
-	case MAKE_OUT: return make_out(fp, o, argument);
-	case END: return argument[o->block] ? end(fp, o, argument) : call(o, argument);
-	case MOVE: return argument[o->block] ? move(fp, o, argument) : make(fp, o, argument);
-	case MOVE_OUT: return move_out(fp, o, argument);
-	case RESIZE: return resize(fp, o, argument);
-	case DROP: return drop(o, argument);
+	switch (o->call.kind) {
+	case SHINY_CALL_MAKE_OUT: return make_out(fp, o, argument);
+	case SHINY_CALL_END: return argument[o->call.block] ? end(fp, o, argument) : call(o, argument);
+	case SHINY_CALL_MOVE: return argument[o->call.block] ? move(fp, o, argument) : make(fp, o, argument);
+	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);
+	case SHINY_CALL_RESIZE: return resize(fp, o, argument);
+	case SHINY_CALL_DROP: return drop(o, argument);
+	case SHINY_CALL_DROP_ALL: return drop_all(fp, o, argument);
+	case SHINY_CALL_MAKE_AT: return make_at(fp, o, argument);
+	case SHINY_CALL_MOVE_AT:
+		return move_at(fp, o, argument);
 	default: return make(fp, o, argument);
 	}
 }
@@ -349,16 +390,8 @@ void *si_own_stub(unsigned n)
 	return own_stubs + (size_t)n * STUB_BYTES;
 }
 
-void si_own_fill(unsigned n, unsigned function, si_own_fn *real,
+void si_own_fill(unsigned n, const struct shiny_allocator_call *call, si_own_fn *real,
 		 const struct si_own_family *family)
 {
-	const struct si_own_function *row = &si_own_functions[function];
-
-	si_own[n] = (struct si_own){ .function = real,
-				     .family = family,
-				     .kind = row->kind,
-				     .block = row->block,
-				     .size = row->size,
-				     .count = row->count,
-				     .api = row->api };
+	si_own[n] = (struct si_own){ .function = real, .family = family, .call = *call };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * own_calls.h: hooks for functions that only a row of allocator.def describes. Each entry has a
+ * own_calls.h: hooks for functions that only a struct shiny_allocator_call describes. Each entry has a
  * stub of its own by number; inner_allocator.c (by an entry patch) or library_allocator.c (by a
  * symbol) redirects calls to it.
  *
@@ -20,20 +20,14 @@
 #include "../core/base.h"
 #include "../record/nursery.h"
 
-enum si_own_kind {
-	SI_OWN_MAKE, SI_OWN_MAKE_OUT, SI_OWN_MAKE_TEXT, SI_OWN_MAKE_SIZED, SI_OWN_END, SI_OWN_MOVE,
-	SI_OWN_MOVE_OUT, SI_OWN_RESIZE, SI_OWN_USABLE, SI_OWN_DROP
-};
-enum { SI_OWN_NO = 0xff, SI_OWN_ARGUMENTS = 6 };
-
 /* Returns two words: rdx carries the second one of a function that returns two, and is passed
  * on. */
 typedef unsigned __int128 si_own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
 				    uintptr_t);
 
-struct si_own_function { /* a row of allocator.def */
+struct si_own_function { /* a row of allocator.def, but an engine's */
 	const char *name;
-	uint8_t kind, block, size, count, api;
+	struct shiny_allocator_call call;
 };
 SI_INTERNAL const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS];
 
@@ -48,26 +42,26 @@ struct si_own_family {
 struct si_own {
 	si_own_fn *function; /* the original function */
 	const struct si_own_family *family;
-	uint8_t kind, block, size, count, api;
+	struct shiny_allocator_call call;
 };
-
-/* the executable's families, then one for each library */
-enum { SI_OWN_FAMILIES = SHINY_ALLOCATOR_FAMILIES + 8 };
-SI_INTERNAL struct si_own_family si_own_families[SI_OWN_FAMILIES];
 
 enum {
-	SI_OWN_INNER = SHINY_ALLOCATOR_ENTRIES, /* entries of the executable's allocators */
+	SI_OWN_INNER = 384, /* entries of the functions whose entries are patched */
+	SI_OWN_INNER_FAMILIES = 16,
 	SI_OWN_LIBRARIES = 8,
-	SI_OWN_LIBRARY = 128, /* entries of each library */
-	SI_OWN = SI_OWN_INNER + SI_OWN_LIBRARIES * SI_OWN_LIBRARY
+	SI_OWN_LIBRARY = 128, /* entries of each library whose symbols are changed */
+	SI_OWN = SI_OWN_INNER + SI_OWN_LIBRARIES * SI_OWN_LIBRARY,
+	/* those of patched entries, then one for each library */
+	SI_OWN_FAMILIES = SI_OWN_INNER_FAMILIES + SI_OWN_LIBRARIES
 };
+SI_INTERNAL struct si_own_family si_own_families[SI_OWN_FAMILIES];
 SI_INTERNAL struct si_own si_own[SI_OWN];
 
-#define SI_OWN_TEXT "1216"
-_Static_assert(SI_OWN == 1216, "as many stubs as entries");
+#define SI_OWN_TEXT "1408"
+_Static_assert(SI_OWN == 1408, "as many stubs as entries");
 
-/* Fills entry `n` from the row `function`. */
-void si_own_fill(unsigned n, unsigned function, si_own_fn *real,
+/* Fills entry `n`. */
+void si_own_fill(unsigned n, const struct shiny_allocator_call *call, si_own_fn *real,
 		 const struct si_own_family *family);
 
 /* Returns the stub of entry `n`, which replaces the function. */

@@ -6,14 +6,11 @@
 
 #include "modules.h"
 
-static int look(struct dl_phdr_info *info, size_t size, void *context)
+void si_image_of(const struct dl_phdr_info *info, struct si_main_image *image)
 {
-	struct si_main_image *image = context;
 	uintptr_t relro = 0;
 
-	(void)size;
-	image->bias = info->dlpi_addr;
-	image->start = UINTPTR_MAX;
+	*image = (struct si_main_image){ .bias = info->dlpi_addr, .start = UINTPTR_MAX };
 	image->build_id_bytes = si_build_id(info, image->build_id);
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
@@ -35,6 +32,12 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 			image->written_end = end;
 		}
 	}
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	si_image_of(info, context);
 	return 1; /* the executable comes first */
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main_image.h: describes the executable as it is mapped, for code that patches it.
+ * main_image.h: describes the executable, or another module, as it is mapped, for code that patches
+ * it.
  *
  * Runs: inside, in the constructor. Signals: no. Allocates: nothing. Threads: one.
  */
@@ -20,5 +21,9 @@ struct si_main_image {
 };
 
 void si_main_image(struct si_main_image *image);
+
+/* Does the same for a module that dl_iterate_phdr reports. */
+struct dl_phdr_info;
+void si_image_of(const struct dl_phdr_info *info, struct si_main_image *image);
 
 #endif

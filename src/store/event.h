@@ -27,9 +27,9 @@ enum event_kind {
 
 /* The api of a FREE without a call, behind the codes of shiny_api. */
 enum event_end {
-	EVENT_END_REUSED = 16,   /* a garbage-collected object: another one has its place */
+	EVENT_END_REUSED = 32,   /* a garbage-collected object: another one has its place */
 	/* its memory was returned to the collector's free lists, or to the system */
-	EVENT_END_RELEASED = 17,
+	EVENT_END_RELEASED = 33,
 };
 
 /* In the api of a VPTR, beside its shiny_vptr_api: the block may have been under construction.

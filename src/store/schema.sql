@@ -244,7 +244,7 @@ CREATE TABLE stat_short (
 	process INTEGER NOT NULL, -- process.id
 	stack INTEGER NOT NULL, -- stack.id of the allocation, 0 unknown
 	vtable INTEGER NOT NULL, -- vtable.id, 0 no vptr was seen
-	how INTEGER NOT NULL, -- api + 16 * reading, as in view stat
+	how INTEGER NOT NULL, -- api + 32 * reading, as in view stat
 	allocs INTEGER NOT NULL, -- blocks that began
 	remaining INTEGER NOT NULL, -- of these, not freed: live; abandoned as -count
 	bytes INTEGER, -- requested, over allocs; NULL: allocs * max_size
@@ -286,7 +286,7 @@ CREATE VIEW stat AS SELECT
 	t.vtable AS vtable, -- vtable.id, 0 no vptr was seen
 	0 AS tag, -- tag.id of the thread that allocated it, 0 none
 	t.how
-		>> 4 AS reading, -- of a vptr: 0 settled, 1 asked for, 2 at exit, 3 at free; +8: word 2
+		>> 5 AS reading, -- of a vptr: 0 settled, 1 asked for, 2 at exit, 3 at free; +8: word 2
 	t.allocs AS allocs, -- blocks that began
 	0 AS {rare}, -- {meaning}
 	CASE WHEN t.remaining < 0 THEN t.allocs + t.remaining
@@ -310,7 +310,7 @@ CREATE VIEW stat AS SELECT
 	t.max_size - t.spread AS min_size, -- smallest request
 	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
 	t.how
-		& 15 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector
+		& 31 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector, 16 zend, 17 libpas, 18 python, 19 an allocator that SHINY_ALLOCATOR describes
 	t.type AS type -- type.id, 0 unknown
 FROM stat_short t UNION ALL SELECT
 	process, stack, vtable, tag, reading, allocs,

@@ -2,7 +2,7 @@
 /* stat_short.c: see stat_short.h. */
 #include "stat_short.h"
 
-enum { FOLLOWS = -1, READING_SHIFT = 4, HALF_BYTE = 16 };
+enum { FOLLOWS = -1, READING_SHIFT = 5, READINGS = 16 };
 
 /* Returns FOLLOWS if `bytes` is count * size, else `bytes`. */
 static int64_t unless_product(uint64_t bytes, uint64_t count, uint64_t size)
@@ -34,7 +34,7 @@ static bool adds_up(const struct store_stat *row)
 
 static bool fits(const struct store_stat *row)
 {
-	return row->api < HALF_BYTE && row->reading < HALF_BYTE && row->allocs <= INT64_MAX &&
+	return row->api < 1 << READING_SHIFT && row->reading < READINGS && row->allocs <= INT64_MAX &&
 	       row->bytes <= INT64_MAX && row->live_bytes <= INT64_MAX &&
 	       row->abandoned_bytes <= INT64_MAX && row->at_peak_bytes <= INT64_MAX &&
 	       row->max_size <= INT64_MAX;
@@ -50,7 +50,7 @@ bool stat_short(const struct store_stat *row, struct store_stat_short *out)
 		.process = row->process,
 		.stack = row->stack,
 		.vtable = row->vtable,
-		.how = (uint8_t)(row->api | row->reading << READING_SHIFT),
+		.how = (uint32_t)(row->api | row->reading << READING_SHIFT),
 		.allocs = row->allocs,
 		.remaining = row->abandoned ? -(int64_t)remaining : (int64_t)remaining,
 		.bytes = unless_product(row->bytes, row->allocs, row->max_size),

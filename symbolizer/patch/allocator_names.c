@@ -21,6 +21,7 @@ static const struct { const char *name; bool operators;
 	{ "mi_malloc", false },	      { "_rjem_malloc", false },      { "scalable_malloc", false },
 	{ "rpmalloc", false },	      { "sn_malloc", false },	      { "moz_arena_malloc", false },
 	{ "GC_malloc", false },	      { "__alloc_token_malloc", true },
+	{ "_emalloc", false },	      { "_ZN3WTF10fastMallocEm", false },
 	{ "_Znwm12__hot_cold_t", true },
 	{ "__size_returning_new", true },
 };

@@ -21,32 +21,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shiny/wire/wire.h>
+
 #include "../../src/base/cleanup.h"
 #include "../../src/base/mem.h"
 #include "../elf/binary.h"
 #include "../elf/cache_file.h"
 #include "../flow/patch_recipe.h"
+#include "engine_functions.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum allocator_kind {
-	MAKE, MAKE_OUT, MAKE_TEXT, MAKE_SIZED, END, MOVE, MOVE_OUT, RESIZE, USABLE, DROP
-};
-enum allocator_place { ANY, PREFIXED, OPERATOR, NEWER };
+/* ENGINE: engine_functions.h has these. */
+enum allocator_place { ANY, PREFIXED, OPERATOR, NEWER, ENGINE };
+enum { NO = SHINY_CALL_NO };
 
 static const struct allocator_function {
 	const char *name;
-	enum allocator_kind kind;
+	struct shiny_allocator_call call;
 	enum allocator_place place;
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
-#define SHINY_ALLOCATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = { text, k, ANY },
-#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) \
-	[SHINY_ALLOCATOR_##id] = { text, k, PREFIXED },
-#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) \
-	[SHINY_ALLOCATOR_##id] = { text, k, OPERATOR },
-#define SHINY_ALLOCATOR_NEWER(id, text, k, b, s, c, a) \
-	[SHINY_ALLOCATOR_##id] = { text, k, NEWER },
+#define ROW(id, text, k, b, s, c, a, place)                                              \
+	[SHINY_ALLOCATOR_##id] = { text,                                                 \
+				   { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0 },    \
+				   place },
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)          ROW(id, text, k, b, s, c, a, ANY)
+#define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) ROW(id, text, k, b, s, c, a, PREFIXED)
+#define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) ROW(id, text, k, b, s, c, a, OPERATOR)
+#define SHINY_ALLOCATOR_NEWER(id, text, k, b, s, c, a)    ROW(id, text, k, b, s, c, a, NEWER)
+#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) \
+	[SHINY_ALLOCATOR_##id] = { .name = text, .place = ENGINE },
 #include <shiny/wire/allocator.def>
 };
 static const char token[] = "__alloc_token_";
@@ -57,8 +62,17 @@ struct allocator_symbol { /* a function of a family */
 	uint64_t vaddr, end; /* vaddr 0: missing; end 0: unknown */
 	bool global, ambiguous;
 };
+struct engine_symbol { /* a function of an engine */
+	const struct engine_function *function;
+	const char *name; /* as long as the file is open */
+	uint16_t bytes;
+	struct allocator_symbol symbol;
+};
 struct allocator_search {
 	const struct binary *file;
+	bool library; /* malloc's own names are left to the loader there */
+	const struct engine_functions *engines;
+	VEC(struct engine_symbol) found;
 	char prefixes[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
 	size_t prefix_bytes[SHINY_ALLOCATOR_FAMILIES], family_count;
 	struct allocator_symbol at[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_FUNCTIONS];
@@ -67,6 +81,9 @@ struct allocator_search {
 	size_t token_count;
 	struct shiny_allocator_file *out;
 	struct shiny_allocator_entry *entries;
+	uint16_t family_of[SHINY_ALLOCATOR_FAMILIES]; /* by prefix: its number in the file, plus
+	                                               * one; 0: none yet */
+	uint16_t numbered; /* families that have a number */
 };
 
 /* ---- the setting ---- */
@@ -77,14 +94,15 @@ static struct shiny_err *read_setting(struct allocator_search *s, const char *se
 
 	for (; s->family_count < KNOWN; s->family_count++)
 		strcpy(s->prefixes[s->family_count], known[s->family_count]);
-	if (!*setting)
+	if (!*setting || engine_functions_from_file(setting))
 		at = "";
 	else if (strncmp(setting, "prefix:", 7) == 0 && setting[7] &&
 		 strlen(setting) < SHINY_ALLOCATOR_SETTING)
 		at = setting + 7;
 	else
 		return shiny_err(SHINY_ERR_USAGE,
-				 "SHINY_ALLOCATOR=%s: it takes off, or prefix: and up to %d "
+				 "SHINY_ALLOCATOR=%s: it takes off, file: and the path of a list "
+				 "of functions, or prefix: and up to %d "
 				 "prefixes with commas between",
 				 setting, SHINY_ALLOCATOR_FAMILIES - KNOWN);
 	while (*at) {
@@ -122,11 +140,36 @@ static void take_token(struct allocator_search *s, const char *name, const Elf64
 		}
 }
 
+static void take_engine(struct allocator_search *s, const char *name, const Elf64_Sym *symbol)
+{
+	uint16_t bytes;
+	const struct engine_function *function = engine_functions_find(s->engines, name, &bytes);
+
+	if (!function)
+		return;
+	for (size_t i = 0; i < s->found.count; i++)
+		if (strcmp(s->found.at[i].name, name) == 0) {
+			s->found.at[i].symbol.ambiguous |=
+				s->found.at[i].symbol.vaddr != symbol->st_value;
+			return;
+		}
+	*vec_push(&s->found) = (struct engine_symbol){
+		.function = function,
+		.name = name,
+		.bytes = bytes,
+		.symbol = { .vaddr = symbol->st_value,
+			    .end = symbol->st_size ? symbol->st_value + symbol->st_size : 0 },
+	};
+}
+
 static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol)
 {
 	struct allocator_search *s = context;
 	bool global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL;
 
+	take_engine(s, name, symbol);
+	if (s->library)
+		return;
 	if (strncmp(name, token, sizeof(token) - 1) == 0)
 		take_token(s, name + sizeof(token) - 1, symbol);
 	for (size_t f = 0; f < s->family_count; f++) {
@@ -139,7 +182,8 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 		for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++) {
 			struct allocator_symbol *at = &s->at[f][i];
 
-			if ((f ? functions[i].place >= OPERATOR : functions[i].place == PREFIXED) ||
+			if (functions[i].place == ENGINE ||
+			    (f ? functions[i].place >= OPERATOR : functions[i].place == PREFIXED) ||
 			    strcmp(rest, functions[i].name) != 0)
 				continue;
 			if (at->vaddr && at->vaddr != symbol->st_value && at->global == global)
@@ -157,20 +201,26 @@ static void take_symbol(void *context, const char *name, const Elf64_Sym *symbol
 
 /* ---- recipes ---- */
 
-static void say(struct allocator_search *s, size_t family, size_t function, const char *why)
+static void say(struct allocator_search *s, const char *name, const char *why)
 {
 	size_t used = strlen(s->out->why);
 
-	snprintf(s->out->why + used, sizeof(s->out->why) - used, "%s%s%s: %s", used ? "; " : "",
-		 functions[function].place >= OPERATOR ? "" : s->prefixes[family],
-		 functions[function].name, why);
+	snprintf(s->out->why + used, sizeof(s->out->why) - used, "%s%s: %s", used ? "; " : "", name,
+		 why);
 }
 
-/* True if the function is only a jump to another one of the family. */
-static bool leads_to_another(const struct allocator_search *s, size_t family,
-			     const struct allocator_symbol *at)
+/* Writes the function's whole name. */
+static void name_function(const struct allocator_search *s, size_t family, size_t function,
+			  char name[SHINY_ALLOCATOR_NAME])
 {
-	uint64_t vaddr = at->vaddr, target;
+	snprintf(name, SHINY_ALLOCATOR_NAME, "%s%s",
+		 functions[function].place >= OPERATOR ? "" : s->prefixes[family],
+		 functions[function].name);
+}
+
+/* Returns the address to which the function jumps with its first instruction; 0: to none. */
+static uint64_t first_jump(const struct allocator_search *s, uint64_t vaddr)
+{
 	const uint8_t *bytes = binary_at(s->file, vaddr, 9);
 	int32_t distance;
 
@@ -179,12 +229,20 @@ static bool leads_to_another(const struct allocator_search *s, size_t family,
 		vaddr += 4;
 	}
 	if (!bytes || (bytes[0] != 0xe9 && bytes[0] != 0xeb))
-		return false;
+		return 0;
 	memcpy(&distance, bytes + 1, sizeof(distance));
-	target = bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance
-				  : vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
-	for (size_t i = 0; i < SHINY_ALLOCATOR_FUNCTIONS; i++)
-		if (s->at[family][i].vaddr == target && functions[i].kind != USABLE)
+	return bytes[0] == 0xe9 ? vaddr + 5 + (uint64_t)(int64_t)distance
+				: vaddr + 2 + (uint64_t)(int64_t)(int8_t)bytes[1];
+}
+
+/* True if the function is only a jump to another one of the family. */
+static bool leads_to_another(const struct allocator_search *s, size_t family,
+			     const struct allocator_symbol *at)
+{
+	uint64_t target = first_jump(s, at->vaddr);
+
+	for (size_t i = 0; target && i < SHINY_ALLOCATOR_FUNCTIONS; i++)
+		if (s->at[family][i].vaddr == target && functions[i].call.kind != SHINY_CALL_USABLE)
 			return true;
 	return false;
 }
@@ -214,6 +272,39 @@ static bool plain_recipe(const struct allocator_search *s, uint64_t vaddr,
 	return true;
 }
 
+/* Appends an entry whose recipe is made. */
+static void add_entry(struct allocator_search *s, const char *name,
+		      const struct shiny_allocator_call *call, uint16_t family, unsigned roles)
+{
+	struct shiny_allocator_entry *e = &s->entries[s->out->count++];
+
+	snprintf(e->name, sizeof(e->name), "%s", name);
+	e->call = *call;
+	e->family = family;
+	e->roles = (uint16_t)roles;
+}
+
+static uint16_t number_of(struct allocator_search *s, size_t home)
+{
+	if (!s->family_of[home])
+		s->family_of[home] = ++s->numbered;
+	return s->family_of[home] - 1;
+}
+
+static unsigned roles_of(size_t function)
+{
+	return function == SHINY_ALLOCATOR_MALLOC ? SHINY_ALLOCATOR_MAKES
+	       : function == SHINY_ALLOCATOR_FREE ? SHINY_ALLOCATOR_ENDS
+						  : 0;
+}
+
+/* Notes that operator new and malloc, or delete and free, are this one function. */
+static void be_either(struct shiny_allocator_entry *e)
+{
+	e->call.api = e->call.kind == SHINY_CALL_END ? SHINY_API_EITHER_FREE
+						     : SHINY_API_EITHER_ALLOC;
+}
+
 /* Appends one function. False: the family cannot be patched, and the file's `why` says it. */
 static bool add_function(struct allocator_search *s, size_t family, size_t home, size_t i,
 			 const struct allocator_symbol *at)
@@ -221,26 +312,23 @@ static bool add_function(struct allocator_search *s, size_t family, size_t home,
 	struct shiny_allocator_entry *same = entry_at(s, at->vaddr, s->out->count),
 				     *e = &s->entries[s->out->count];
 	const char *why = at->ambiguous ? "there are two of that name" : NULL;
+	char name[SHINY_ALLOCATOR_NAME];
 
+	name_function(s, family, i, name);
 	if (same) {
-		if (functions[same->function].kind != functions[i].kind) {
-			say(s, family, i,
-			    "it is one function with another that does something else");
+		if (same->call.kind != functions[i].call.kind) {
+			say(s, name, "it is one function with another that does something else");
 			return false;
 		}
-		same->either |= (functions[same->function].place >= OPERATOR) !=
-				(functions[i].place >= OPERATOR);
+		if (same->of_operator != (functions[i].place >= OPERATOR))
+			be_either(same);
 		return true;
 	}
 	if (!why && s->out->count == SHINY_ALLOCATOR_ENTRIES)
 		why = "too many functions";
-	if (functions[i].kind == USABLE) {
-		if (!why && plain_recipe(s, at->vaddr, &e->recipe)) {
-			e->function = (uint16_t)i;
-			e->family = (uint16_t)family;
-			e->home = (uint16_t)home;
-			s->out->count++;
-		}
+	if (functions[i].call.kind == SHINY_CALL_USABLE) {
+		if (!why && plain_recipe(s, at->vaddr, &e->recipe))
+			add_entry(s, name, &functions[i].call, number_of(s, home), 0);
 		return true; /* without this function only the usable size is missing */
 	}
 	if (!why)
@@ -248,13 +336,12 @@ static bool add_function(struct allocator_search *s, size_t family, size_t home,
 	if (why && leads_to_another(s, family, at))
 		return true;
 	if (why) {
-		say(s, family, i, why);
+		say(s, name, why);
 		return false;
 	}
-	e->function = (uint16_t)i;
-	e->family = (uint16_t)family;
-	e->home = (uint16_t)home;
-	s->out->count++;
+	add_entry(s, name, &functions[i].call, number_of(s, home),
+		  home == family ? roles_of(i) : 0);
+	e->of_operator = functions[i].place >= OPERATOR;
 	return true;
 }
 
@@ -273,6 +360,13 @@ static bool add_functions(struct allocator_search *s, size_t family, size_t home
 			return false;
 	}
 	return true;
+}
+
+/* Removes the entries from `count` on. */
+static void forget(struct allocator_search *s, uint32_t count)
+{
+	memset(s->entries + count, 0, (s->out->count - count) * sizeof(*s->entries));
+	s->out->count = count;
 }
 
 /* True if the family has the functions that it needs. */
@@ -301,18 +395,123 @@ static void add_family(struct allocator_search *s, size_t family)
 	 * then */
 	make = entry_at(s, at[SHINY_ALLOCATOR_MALLOC].vaddr, before);
 	end = entry_at(s, at[SHINY_ALLOCATOR_FREE].vaddr, before);
-	if (make && end && make->home == end->home)
-		home = make->home;
+	for (size_t f = 0; f < family && make && end && make->family == end->family; f++)
+		if (s->family_of[f] == make->family + 1)
+			home = f;
 	if (add_functions(s, family, home)) {
 		bool all = at[SHINY_ALLOCATOR_MALLOC].vaddr;
 
 		/* a compiler may inline one operator of a pair and not the other */
 		for (uint32_t i = before; i < s->out->count && !all; i++)
-			s->entries[i].either = 1;
+			be_either(&s->entries[i]);
 	} else {
-		memset(s->entries + before, 0, (s->out->count - before) * sizeof(*s->entries));
-		s->out->count = before;
+		forget(s, before);
 	}
+}
+
+/* ---- engines ---- */
+
+/* True if the function is only a jump to another one of the engine. */
+static bool leads_to_engine(const struct allocator_search *s, const struct engine_symbol *from)
+{
+	uint64_t target = first_jump(s, from->symbol.vaddr);
+
+	for (size_t i = 0; target && i < s->found.count; i++)
+		if (s->found.at[i].symbol.vaddr == target &&
+		    s->found.at[i].function->call.api == from->function->call.api)
+			return true;
+	return false;
+}
+
+static unsigned engine_roles(const struct shiny_allocator_call *call)
+{
+	bool makes = call->kind == SHINY_CALL_MAKE && call->size == 0 && call->count == NO &&
+		     call->plus == NO;
+
+	return makes						     ? SHINY_ALLOCATOR_MAKES
+	       : call->kind == SHINY_CALL_END && call->block == 0 ? SHINY_ALLOCATOR_ENDS
+								  : 0;
+}
+
+/* Appends one function of an engine; false: it cannot be patched. */
+static bool add_engine_function(struct allocator_search *s, const struct engine_symbol *at,
+				uint16_t family, unsigned *roles)
+{
+	struct shiny_allocator_entry *e = &s->entries[s->out->count];
+	struct shiny_allocator_call call = at->function->call;
+	unsigned role = engine_roles(&call) & ~*roles;
+	const char *why = at->symbol.ambiguous ? "there are two of that name" : NULL;
+
+	if (entry_at(s, at->symbol.vaddr, s->out->count))
+		return true;
+	if (!why && s->out->count == SHINY_ALLOCATOR_ENTRIES)
+		why = "too many functions";
+	call.bytes = at->bytes;
+	if (call.kind == SHINY_CALL_USABLE) {
+		if (!why && plain_recipe(s, at->symbol.vaddr, &e->recipe))
+			add_entry(s, at->name, &call, family, 0);
+		return true;
+	}
+	if (!why)
+		why = patch_recipe_make(s->file, at->symbol.vaddr, at->symbol.end, &e->recipe);
+	if (why && leads_to_engine(s, at))
+		return true;
+	if (why) {
+		say(s, at->name, why);
+		return false;
+	}
+	add_entry(s, at->name, &call, family, role);
+	*roles |= role;
+	return true;
+}
+
+/* Appends the functions of the engine with this main function, all or none. */
+static void add_engine(struct allocator_search *s, const struct engine_function *head)
+{
+	uint16_t family = s->numbered;
+	uint32_t before = s->out->count;
+	unsigned roles = 0;
+	bool good = family < SHINY_ALLOCATOR_FAMILIES, any = head->call.api == SHINY_API_OWN;
+
+	for (size_t i = 0; i < s->found.count; i++)
+		any |= s->found.at[i].function == head;
+	for (size_t i = 0; i < s->found.count && good && any; i++)
+		if (s->found.at[i].function->call.api == head->call.api)
+			good = add_engine_function(s, &s->found.at[i], family, &roles);
+	if (!good)
+		forget(s, before);
+	else if (s->out->count > before)
+		s->numbered++;
+}
+
+static void add_engines(struct allocator_search *s)
+{
+	for (size_t i = 0; i < s->engines->rows.count; i++) {
+		const struct engine_function *row = &s->engines->rows.at[i];
+
+		if (!i || row->call.api != row[-1].call.api)
+			add_engine(s, row);
+	}
+}
+
+/* True if the file has a library's name; glibc's can be run like a program. */
+static bool is_library(const struct binary *file)
+{
+	struct binary_bytes dynamic = { 0 };
+	Elf64_Shdr section;
+	Elf64_Dyn entry;
+
+	if (binary_section_typed(file, SHT_DYNAMIC, &section))
+		dynamic = binary_section_bytes(file, &section);
+	for (size_t at = 0; at + sizeof(entry) <= dynamic.bytes; at += sizeof(entry)) {
+		memcpy(&entry, dynamic.data + at, sizeof(entry));
+		if (entry.d_tag == DT_SONAME)
+			return true;
+	}
+	for (size_t i = 0; i < file->segment_count; i++)
+		if (file->segments[i].p_type == PT_INTERP)
+			return false;
+	return true;
 }
 
 static uint64_t checksum_of(const struct shiny_allocator_file *f)
@@ -323,6 +522,7 @@ static uint64_t checksum_of(const struct shiny_allocator_file *f)
 
 /* Builds the cache file's content; *out is malloc'ed. */
 static struct shiny_err *allocator_recipes(const struct binary *file, const char *setting,
+					   const struct engine_functions *engines,
 					   struct shiny_allocator_file **out)
 {
 	AUTO_FREE struct allocator_search *s = mem_zero(1, sizeof(*s));
@@ -330,6 +530,8 @@ static struct shiny_err *allocator_recipes(const struct binary *file, const char
 		mem_zero(1, SHINY_ALLOCATOR_FILE_MAX + sizeof(struct shiny_allocator_entry));
 
 	s->file = file;
+	s->library = is_library(file);
+	s->engines = engines;
 	s->out = f;
 	s->entries = (struct shiny_allocator_entry *)(f + 1);
 	SHINY_TRY(read_setting(s, setting));
@@ -337,13 +539,15 @@ static struct shiny_err *allocator_recipes(const struct binary *file, const char
 	binary_each_function(s->file, SHT_DYNSYM, take_symbol, s);
 	for (size_t family = 0; family < s->family_count; family++)
 		add_family(s, family);
+	add_engines(s);
 	f->magic = SHINY_ALLOCATOR_MAGIC;
 	f->version = SHINY_ALLOCATOR_VERSION;
 	f->bytes = (uint32_t)(sizeof(*f) + f->count * sizeof(*s->entries));
 	f->build_id_bytes = (uint32_t)file->build_id_bytes;
 	memcpy(f->build_id, file->build_id, file->build_id_bytes);
 	snprintf(f->setting, sizeof(f->setting), "%s", setting);
-	memcpy(f->families, s->prefixes, sizeof(f->families));
+	f->setting_time = s->engines->time;
+	free(s->found.at);
 	f->checksum = checksum_of(f);
 	*out = shiny_steal(f);
 	return NULL;
@@ -357,14 +561,13 @@ static unsigned count_patches(const struct shiny_allocator_file *f)
 	unsigned patches = 0;
 
 	for (uint32_t i = 0; i < f->count; i++)
-		patches += entries[i].function < SHINY_ALLOCATOR_FUNCTIONS &&
-			   functions[entries[i].function].kind != USABLE;
+		patches += entries[i].call.kind != SHINY_CALL_USABLE;
 	return patches;
 }
 
 /* Returns the cache file, malloc'ed, if it is valid for this build and setting; else NULL. */
 static struct shiny_allocator_file *read_cached(const char *path, const struct binary *file,
-						const char *setting)
+						const char *setting, uint64_t setting_time)
 {
 	size_t bytes;
 	AUTO_FREE struct shiny_allocator_file *f =
@@ -376,21 +579,24 @@ static struct shiny_allocator_file *read_cached(const char *path, const struct b
 	    f->build_id_bytes != file->build_id_bytes ||
 	    memcmp(f->build_id, file->build_id, file->build_id_bytes) != 0 ||
 	    strncmp(f->setting, setting, sizeof(f->setting)) != 0 ||
+	    f->setting_time != setting_time ||
 	    !memchr(f->why, 0, sizeof(f->why)) || checksum_of(f) != f->checksum)
 		return NULL;
 	return shiny_steal(f);
 }
 
 static struct shiny_err *prepare(const struct binary *file, const char *setting,
+				 const struct engine_functions *engines,
 				 struct allocator_found *out)
 {
 	AUTO_FREE char *path = cache_file_path(NULL, "probe", file->build_id, file->build_id_bytes,
 					       SHINY_ALLOCATOR_SUFFIX);
-	AUTO_FREE struct shiny_allocator_file *f = path ? read_cached(path, file, setting) : NULL;
+	AUTO_FREE struct shiny_allocator_file *f = path ? read_cached(path, file, setting, engines->time)
+							: NULL;
 
 	out->cached = f;
 	if (!f)
-		SHINY_TRY(allocator_recipes(file, setting, &f));
+		SHINY_TRY(allocator_recipes(file, setting, engines, &f));
 	if (path)
 		snprintf(out->path, sizeof(out->path), "%s", path);
 	out->patches = count_patches(f);
@@ -413,18 +619,20 @@ static struct shiny_err *prepare(const struct binary *file, const char *setting,
 struct shiny_err *allocator_prepare(const char *path, const char *setting,
 				    struct allocator_found *out)
 {
+	SHINY_CLEANUP(engine_functions_free) struct engine_functions engines = { 0 };
 	struct binary file;
 	struct shiny_err *err;
 
 	memset(out, 0, sizeof(*out));
 	if (strcmp(setting, "off") == 0) /* the cache file stays for when it is on again */
 		return NULL;
+	SHINY_TRY(engine_functions_load(setting, &engines));
 	switch (binary_open(&file, path)) {
 	case BINARY_OK: break;
 	case BINARY_MISSING: return shiny_err_os(errno ? errno : ENOENT, "cannot read %s", path);
 	case BINARY_NOT_ELF: return NULL;
 	}
-	err = prepare(&file, setting, out);
+	err = prepare(&file, setting, &engines, out);
 	binary_close(&file);
 	return err;
 }

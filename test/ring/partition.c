@@ -57,7 +57,10 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 	return true;
 }
 
-void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size) { seen.allocs++; }
+void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	seen.allocs++;
+}
 void si_event_realloc_failed(const uintptr_t *fp) { }
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map) { }
 void si_event_modules_changed(void) { }

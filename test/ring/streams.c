@@ -25,8 +25,9 @@ static void run_kinds(void)
 			if (!si_event_realloc_begin(FP, (void *)(uintptr_t)at))
 				abort();
 			if (i % 2)
-				si_event_realloc_done(FP, (void *)(uintptr_t)(at + 4),
-						      8192); /* not on an 8-byte boundary: wide */
+				/* not on an 8-byte boundary: wide */
+				si_event_realloc_done(FP, (void *)(uintptr_t)(at + 4), 8192,
+						      SHINY_API_REALLOC);
 			else
 				si_event_realloc_failed(FP);
 			book->reallocs++;

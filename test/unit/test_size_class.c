@@ -130,6 +130,10 @@ static void partition(void)
 	number("partition/bucket", size_room(SIZE_PARTITION, 983040, 0).mapped, false);
 	/* HeapObjectHeader 8, kAllocationGranularity 8, kFreeListEntrySize 16,
 	 * kLargeObjectSizeThreshold 64 KiB */
+	usable("zend", SIZE_ZEND, 57, 64, 64);
+	usable("zend", SIZE_ZEND, 65, 80, 80);
+	usable("zend", SIZE_ZEND, 3072, 3072, 3072);
+	usable("zend", SIZE_ZEND, 3073, 4096, 4096);
 	usable("oilpan", SIZE_OILPAN, 0, 16, 8);
 	usable("oilpan", SIZE_OILPAN, 8, 16, 8);
 	usable("oilpan", SIZE_OILPAN, 9, 24, 16);
@@ -215,6 +219,10 @@ static void processes(void)
 	}
 	number("collected objects are Oilpan's",
 	       size_allocator_of(&classes, 8, SHINY_API_COLLECTED), SIZE_OILPAN);
+	number("PHP's blocks are zend's", size_allocator_of(&classes, 8, SHINY_API_ZEND),
+	       SIZE_ZEND);
+	number("no size classes of libpas are known",
+	       size_allocator_of(&classes, 8, SHINY_API_LIBPAS), SIZE_UNKNOWN);
 	number("no such process", size_allocator_of(&classes, COUNT + 1, SHINY_API_MALLOC),
 	       SIZE_UNKNOWN);
 	size_classes_deinit(&classes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocator.h: the recipe file by which the constructor patches the entries of an allocator that
- * lives inside an executable. There is one file for each build-id, written outside before the
- * program starts.
+ * allocator.h: the recipe file by which the constructor patches the entries of allocators that no
+ * preloaded name reaches: those inside an executable, and an engine's own heap in a library. There
+ * is one file for each build-id, written outside before the program starts.
  *
  * Runs: both. Signals: reading only. Allocates: nothing. Threads: any.
  *
@@ -24,14 +24,15 @@
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
 /* incremented with the format, with allocator.def, and when recipes are computed differently; the
  * suffix ends with it */
-#define SHINY_ALLOCATOR_VERSION 6
-#define SHINY_ALLOCATOR_SUFFIX ".allocator6"
+#define SHINY_ALLOCATOR_VERSION 7
+#define SHINY_ALLOCATOR_SUFFIX ".allocator7"
 
 enum {
 	SHINY_ALLOCATOR_ENTRIES = 192,
-	SHINY_ALLOCATOR_SETTING = 64,
+	SHINY_ALLOCATOR_SETTING = 256,
 	SHINY_ALLOCATOR_FAMILIES = 8,
 	SHINY_ALLOCATOR_PREFIX = 24,
+	SHINY_ALLOCATOR_NAME = 112, /* bytes of a function's name with its zero */
 	SHINY_ALLOCATOR_BUILD_ID = 64,
 	SHINY_ALLOCATOR_WHY = 160,
 };
@@ -42,14 +43,45 @@ enum shiny_allocator_function {
 	SHINY_ALLOCATOR_FUNCTIONS
 };
 
+enum shiny_call_kind { /* as in allocator.def */
+	SHINY_CALL_MAKE,
+	SHINY_CALL_MAKE_OUT,
+	SHINY_CALL_MAKE_AT,
+	SHINY_CALL_MAKE_TEXT,
+	SHINY_CALL_MAKE_SIZED,
+	SHINY_CALL_END,
+	SHINY_CALL_MOVE,
+	SHINY_CALL_MOVE_OUT,
+	SHINY_CALL_MOVE_AT,
+	SHINY_CALL_RESIZE,
+	SHINY_CALL_USABLE,
+	SHINY_CALL_DROP,
+	SHINY_CALL_DROP_ALL,
+	SHINY_CALL_KINDS
+};
+enum { SHINY_CALL_ARGUMENTS = 6, SHINY_CALL_ONE = 0xfe, SHINY_CALL_NO = 0xff };
+
+/* What a function does: a row of allocator.def, or of the user's file. */
+struct shiny_allocator_call {
+	uint8_t kind; /* enum shiny_call_kind */
+	uint8_t block, size, count, plus; /* numbers of arguments; SHINY_CALL_NO: none. `plus` may
+	                                   * be SHINY_CALL_ONE */
+	uint8_t api;    /* enum shiny_api */
+	uint16_t bytes; /* the size of all its blocks, where it has no argument for it; 0: none */
+};
+
+/* Roles of a function in its family: makes a block of the size in argument 0; ends the block in
+ * argument 0. */
+enum { SHINY_ALLOCATOR_MAKES = 1, SHINY_ALLOCATOR_ENDS = 2 };
+
 /* A function to patch; aliases share one entry. */
 struct shiny_allocator_entry {
-	uint16_t function; /* enum shiny_allocator_function */
-	uint16_t family;   /* index of its prefix */
-	uint16_t home;     /* index of the prefix whose malloc and free serve its blocks: mi_malloc
-	                    * may be malloc by another name */
-	uint16_t either;   /* 1: operator new and malloc, or delete and free, are this one
-	                    * function */
+	char name[SHINY_ALLOCATOR_NAME];
+	struct shiny_allocator_call call;
+	uint16_t family; /* of its blocks: mi_malloc may be malloc by another name; below
+	                  * SHINY_ALLOCATOR_FAMILIES */
+	uint16_t roles;
+	uint32_t of_operator; /* 1: it is an operator of the language */
 	struct shiny_patch_recipe recipe; /* if it is not patched: vaddr and expected bytes only */
 };
 
@@ -61,8 +93,7 @@ struct shiny_allocator_file {
 	uint8_t build_id[SHINY_ALLOCATOR_BUILD_ID];
 	char setting[SHINY_ALLOCATOR_SETTING]; /* the value of the variable SHINY_ALLOCATOR when the
 	                                        * file was written */
-	/* the prefixes; the first one is "" */
-	char families[SHINY_ALLOCATOR_FAMILIES][SHINY_ALLOCATOR_PREFIX];
+	uint64_t setting_time; /* st_mtim in ns of the file that it names; 0: none */
 	char why[SHINY_ALLOCATOR_WHY]; /* names the functions left out, and why; "": none */
 };
 

@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 5u
+#define SHINY_VERSION 6u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -128,8 +128,8 @@ enum shiny_counter {
  *
  *   w0   63 ─────────────── 20 19 ───────── 0
  *        address >> 3 (44 bits) stack id (20)
- *   w1   63 ──────── 30 29 ────── 10 9 ─ 6 5 ── 0
- *        dt (34 bits)   size (20)    api   kind
+ *   w1   63 ──────── 31 30 ────── 11 10 ─ 6 5 ── 0
+ *        dt (33 bits)   size (20)    api    kind
  *
  * `dt` is the time in clock ticks since the time base in force: the chunk's, or the last TIME
  * record's before this one. `kind` is never 0 in a published record, and w1 is stored last: see
@@ -145,7 +145,7 @@ enum shiny_counter {
  *         the rest of the payload, `frames` in all. The first definition in a chunk is a STACK, so
  *         that a chunk can be read without the one before it. A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, 19..0 `when`'s low bits. w1: 63..20 the word's value >> 3 (a vtable
- *         address point), 19..10 `when`'s high bits, 9..6 see shiny_vptr_api. `when` 0: its time is
+ *         address point), 19..11 `when`'s high bits, 10..6 see shiny_vptr_api. `when` 0: its time is
  *         that of the record before it in its stream; else dt + 1.
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size;
  *         larger ones are OBJECT_WIDE.
@@ -161,9 +161,9 @@ enum shiny_counter {
 enum {
 	SHINY_STACK_BITS = 20,
 	SHINY_SIZE_BITS = 20,
-	SHINY_DT_BITS = 34,
+	SHINY_DT_BITS = 33,
 	SHINY_KIND_BITS = 6,
-	SHINY_API_BITS = 4,
+	SHINY_API_BITS = 5,
 	SHINY_API_SHIFT = SHINY_KIND_BITS,
 	SHINY_SIZE_SHIFT = SHINY_API_SHIFT + SHINY_API_BITS,
 	SHINY_DT_SHIFT = SHINY_SIZE_SHIFT + SHINY_SIZE_BITS,

@@ -328,7 +328,7 @@ static struct shiny_err *make_stat(struct store *store, const struct subset_coun
 			  "CREATE TEMP TABLE stat AS SELECT process, stack, CASE WHEN reading IS "
 			  "NULL THEN 0 ELSE vtable END AS vtable, tag, " COUNTED
 			  ", api, type, COALESCE(reading, 0) AS reading, 0 AS size_step FROM "
-			  "(SELECT n.*, COALESCE((SELECT m.how >> 4 FROM stat_short m "
+			  "(SELECT n.*, COALESCE((SELECT m.how >> 5 FROM stat_short m "
 			  "WHERE " SAME_BLOCKS "), (SELECT m.reading FROM stat_long m WHERE "
 			  SAME_BLOCKS " LIMIT 1)) AS reading FROM temp.counted_stat n)"));
 	return NULL;

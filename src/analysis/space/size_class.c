@@ -18,6 +18,7 @@ const char *const size_allocator_names[SIZE_ALLOCATORS] = {
 	[SIZE_TCMALLOC] = "tcmalloc",
 	[SIZE_MIMALLOC] = "mimalloc",
 	[SIZE_OILPAN] = "Oilpan",
+	[SIZE_ZEND] = "zend",
 };
 
 /* Slots up to `up_to` bytes are multiples of `step`; or, where it is QUARTERS or EIGHTHS, of that
@@ -70,6 +71,8 @@ static const struct size_step mimalloc_steps[] = {
 	{ UINT64_MAX, 4 * MIB },
 };
 
+static const struct size_step zend_steps[] = { { 64, 8 }, { 3072, QUARTERS }, { UINT64_MAX, 4096 } };
+
 static const struct size_step oilpan_steps[] = { { 64 * KIB, 8 }, { UINT64_MAX, 4096 } };
 
 static const struct {
@@ -85,6 +88,7 @@ static const struct {
 	[SIZE_TCMALLOC] = { tcmalloc_steps, 0, 8 },
 	[SIZE_MIMALLOC] = { mimalloc_steps, 0, 8 },
 	[SIZE_OILPAN] = { oilpan_steps, 8, 16 },
+	[SIZE_ZEND] = { zend_steps, 0, 8 },
 };
 
 static uint64_t round_up(uint64_t n, uint64_t step)

@@ -30,6 +30,8 @@
  *   mimalloc        2.0.9 page-queue.c, segment.c, os.c: as jemalloc up to 128 KiB, then whole
  *                   slices of 64 KiB, of 512 KiB above that size; over 8 MiB what
  *                   _mi_os_good_alloc_size says
+ *   zend            8.2 zend_alloc_sizes.h, zend_alloc.c: multiples of 8 up to 64, then four
+ *                   classes an octave up to 3072, then whole pages
  *   Oilpan          V8's heap/cppgc: normal pages: a header of 8 bytes, multiples of 8, at least
  *                   16; objects from 64 KiB have pages of their own
  * test_size_class compares them with malloc_usable_size() of the allocators that are installed,
@@ -56,6 +58,7 @@ enum size_allocator {
 	SIZE_TCMALLOC,
 	SIZE_MIMALLOC,
 	SIZE_OILPAN, /* garbage-collected objects of any process */
+	SIZE_ZEND,   /* PHP's heap in any process */
 	SIZE_ALLOCATORS
 };
 extern const char *const size_allocator_names[SIZE_ALLOCATORS]; /* "glibc", "PartitionAlloc", … */
@@ -90,6 +93,8 @@ static inline enum size_allocator size_allocator_of(const struct size_classes *c
 {
 	if (api == SHINY_API_COLLECTED)
 		return SIZE_OILPAN;
+	if (api >= SHINY_API_ZEND) /* a heap beside malloc's */
+		return api == SHINY_API_ZEND ? SIZE_ZEND : SIZE_UNKNOWN;
 	return process && process <= classes->count
 		       ? (enum size_allocator)classes->allocators[process - 1]
 		       : SIZE_UNKNOWN;

@@ -18,8 +18,8 @@
 #include "../env_table.h"
 
 /*
- * Writes the file by which the library patches the entries of an allocator inside the executable;
- * it must exist before the program starts. Programs that a script or the program itself starts
+ * Writes the file by which the library patches the entries of an allocator inside the file; it must
+ * exist before the program starts. Programs that a script or the program itself starts
  * later are in the cache if they were started, or probed, before.
  */
 static struct shiny_err *prepare_allocator(const char *path, const struct program_look *look)
@@ -30,7 +30,7 @@ static struct shiny_err *prepare_allocator(const char *path, const struct progra
 	if (look->kind == PROGRAM_SCRIPT)
 		path = look->interpreter;
 	if ((look->kind == PROGRAM_ELF && look->malloc != PROGRAM_MALLOC_PARTITION) ||
-	    look->kind == PROGRAM_SCRIPT)
+	    look->kind == PROGRAM_SCRIPT || look->kind == PROGRAM_SHARED)
 		err = allocator_prepare(path, env_text(ENV_SHINY_ALLOCATOR), &found);
 	if (err && err->code == SHINY_ERR_USAGE)
 		return err;
@@ -151,6 +151,8 @@ struct shiny_err *prepare_for_library(const char *path, const char *directory)
 	if (!cache_file_writable())
 		setenv("XDG_CACHE_HOME", directory, 1);
 	SHINY_TRY(program_look(path, &look));
+	if (look.kind == PROGRAM_SHARED) /* an engine's, loaded by the program */
+		return prepare_allocator(path, &look);
 	SHINY_TRY(prepare_program(path, &look, NULL));
 	/* writes a file even if there is no heap, so that no start waits for it again */
 	if (look.malloc == PROGRAM_MALLOC_OWN)

@@ -141,6 +141,9 @@ static void apply_other(struct output *output, struct stream *s)
 	case SHINY_REC_RESIZED:
 		apply_resized(output, s);
 		break;
+	case SHINY_REC_DROPPED:
+		apply_dropped(output, s);
+		break;
 	case SHINY_REC_OBJECT_KINDS:
 		apply_object_kinds(s);
 		break;

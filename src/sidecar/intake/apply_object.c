@@ -29,15 +29,14 @@ static struct entry *object_at(struct process *p, uint64_t address)
 	return there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED ? there : NULL;
 }
 
-static void end_object(struct output *output, struct stream *s, uint64_t address,
-		       enum block_end how, uint8_t why)
+static void end_uncalled(struct output *output, struct stream *s, uint64_t address,
+			 enum block_end how, uint8_t why)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(output, s);
 	struct entry old;
 	struct event *e;
 
-	objects_remove(&p->objects, address);
 	if (!registry_remove(&p->registry, address, &old))
 		return; /* a lying stream has freed it as a block */
 	apply_block_ended(output, s, &old, how, ns);
@@ -45,6 +44,13 @@ static void end_object(struct output *output, struct stream *s, uint64_t address
 	e->address = address;
 	e->size = 0;
 	e->api = why;
+}
+
+static void end_object(struct output *output, struct stream *s, uint64_t address,
+		       enum block_end how, uint8_t why)
+{
+	objects_remove(&s->process->objects, address);
+	end_uncalled(output, s, address, how, why);
 }
 
 /* Emits a REALLOC event: the object of `entry` now has `size` bytes, and was at `from` before. */
@@ -265,4 +271,30 @@ void apply_released(struct output *output, struct stream *s, uint64_t start, uin
 
 	while ((address = objects_find(&s->process->objects, start, end)))
 		end_object(output, s, address, END_RELEASED, EVENT_END_RELEASED);
+}
+
+struct dropped {
+	VEC(uint64_t) addresses;
+	unsigned api;
+};
+
+static void add_dropped(void *context, const struct entry *entry)
+{
+	struct dropped *dropped = context;
+
+	if ((entry->flags & ENTRY_API) != dropped->api)
+		return;
+	*vec_push(&dropped->addresses) = entry->address;
+}
+
+void apply_dropped(struct output *output, struct stream *s)
+{
+	struct dropped dropped = { .api = s->head.api };
+
+	if (dropped.api == SHINY_API_COLLECTED)
+		return; /* a lying stream: objects have a list of their own */
+	registry_each(&s->process->registry, add_dropped, &dropped);
+	for (size_t i = 0; i < dropped.addresses.count; i++)
+		end_uncalled(output, s, dropped.addresses.at[i], END_RELEASED, EVENT_END_RELEASED);
+	free(dropped.addresses.at);
 }

@@ -42,14 +42,14 @@
 #include "../../base/mem.h"
 
 enum {
-	ENTRY_API = 15,              /* enum shiny_api */
-	ENTRY_READING_SHIFT = 4,     /* 2 bits: enum shiny_vptr_api of `vtable` */
+	ENTRY_API = 31,              /* enum shiny_api */
+	ENTRY_READING_SHIFT = 5,     /* 2 bits: enum shiny_vptr_api of `vtable` */
 	ENTRY_READING = 3 << ENTRY_READING_SHIFT,
-	ENTRY_REALLOC = 1 << 6,      /* born by a realloc */
-	ENTRY_INHERITED = 1 << 7,    /* inherited by a fork */
-	ENTRY_SECOND_WORD = 1 << 8,  /* `vtable` was in the second word */
-	ENTRY_WATCHED = 1 << 9,      /* its end goes to output->watched_ends */
-	ENTRY_DOUBTED = 1 << 10,     /* `vtable` may have been read during its construction */
+	ENTRY_REALLOC = 1 << 7,      /* born by a realloc */
+	ENTRY_INHERITED = 1 << 8,    /* inherited by a fork */
+	ENTRY_SECOND_WORD = 1 << 9,  /* `vtable` was in the second word */
+	ENTRY_WATCHED = 1 << 10,      /* its end goes to output->watched_ends */
+	ENTRY_DOUBTED = 1 << 11,     /* `vtable` may have been read during its construction */
 	/* all that is known of `vtable` */
 	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED,
 };

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine_functions.h: the functions of engines' own heaps, by name: those of allocator.def, and
+ * those of the file that SHINY_ALLOCATOR=file:PATH names.
+ *
+ * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
+ *
+ * A line of that file is a function: its name, in which # stands for a number, a kind, and numbers
+ * of arguments from 0:
+ *
+ *     my_alloc    make  size=0
+ *     my_calloc   make  size=1 count=0
+ *     my_alloc_#  make
+ *     my_realloc  move  block=0 size=1
+ *     my_free     end   block=0
+ *     my_reset    drop-all
+ *
+ * The kinds are allocator.def's in small letters: make, make-out, make-at, make-text, make-sized,
+ * end, move, move-out, move-at, resize, usable, drop-all. plus=N or plus=one adds to the size. Blank
+ * lines and those that begin with # are comments.
+ */
+#ifndef SHINY_SYM_ENGINE_FUNCTIONS_H
+#define SHINY_SYM_ENGINE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <shiny/wire/allocator.h>
+
+#include "../../src/base/err.h"
+#include "../../src/base/mem.h"
+
+struct engine_function {
+	char name[SHINY_ALLOCATOR_NAME]; /* may contain one # */
+	struct shiny_allocator_call call;
+};
+struct engine_functions {
+	VEC(struct engine_function) rows; /* functions of an api are adjacent, its main one first;
+	                                   * the user's have SHINY_API_OWN */
+	uint64_t time; /* of the user's file's last change, in ns; 0: there is none */
+};
+
+/* Makes the list. Errors: the user's file cannot be read, or a line of it is wrong. */
+SHINY_MUST_CHECK struct shiny_err *engine_functions_load(const char *setting,
+							 struct engine_functions *out);
+void engine_functions_free(struct engine_functions *functions);
+
+/* Returns the function of this name, or NULL. *bytes gets the number in its place of #, else 0. */
+const struct engine_function *engine_functions_find(const struct engine_functions *functions,
+						    const char *name, uint16_t *bytes);
+
+/* True if `setting` names a file. */
+bool engine_functions_from_file(const char *setting);
+
+#endif

@@ -163,67 +163,59 @@ static bool has_malloc(const struct si_main_image *image)
 }
 
 /*
- * Modules that must be prepared now. An executable with a malloc of its own may have heaps that only
- * its file describes, and the classes of SHINY_CTORS are found by its symbols; an engine's own heap
- * may be in any module. Preparation happens once for each build: `shinyctl run` does it for the
- * program that it starts, and boot for one that a script starts or that was preloaded by hand, and
- * for libraries. Any other program does not wait.
+ * True if this module must be prepared now. An executable with a malloc of its own may have heaps
+ * that only its file describes, and the classes of SHINY_CTORS are found by its symbols; an
+ * engine's own heap may be in any module. Preparation happens once for each build: `shinyctl run`
+ * does it for the program that it starts, and boot for one that a script starts or that was
+ * preloaded by hand, and for libraries. Any other program does not wait.
  */
-enum { UNPREPARED = 256 };
-struct unprepared {
-	char *const *environment;
-	const char *paths[UNPREPARED];
-	unsigned count, modules;
-};
-
-static bool is_unprepared(char *const *environment, const struct dl_phdr_info *info, bool main)
+static bool is_unprepared(char *const *environment, const struct si_allocator_module *m)
 {
-	bool own = si_allocator_from_file() || si_allocator_is_of_engine(info);
-	struct si_main_image image;
+	bool own = m->of_engine;
 
-	si_image_of(info, &image);
-	if (!image.build_id_bytes || si_is_ours((void *)image.start))
+	if (!m->image.build_id_bytes)
 		return false;
-	if (main && si_ctors_unknown(environment, &image))
+	if (!m->path && si_ctors_unknown(environment, &m->image))
 		return true;
-	if (main && has_malloc(&image) && !has_file(environment, &image, ""))
+	if (!m->path && has_malloc(&m->image) && !has_file(environment, &m->image, ""))
 		own = true;
-	return own && !si_allocator_is_prepared(environment, &image);
+	return own && !si_allocator_is_prepared(environment, &m->image);
 }
 
-static int note_unprepared(struct dl_phdr_info *info, size_t size, void *context)
+/* Returns the path of an unprepared module, from number *from on, which moves behind it; NULL: all
+ * are prepared. */
+static const char *find_unprepared(char *const *environment, unsigned *from)
 {
-	struct unprepared *found = context;
-	bool main = !found->modules++;
+	const struct si_allocator_module *list;
+	unsigned count = si_allocator_modules(&list);
 
-	(void)size;
-	if ((main || info->dlpi_name[0] == '/') && found->count < UNPREPARED &&
-	    is_unprepared(found->environment, info, main))
-		found->paths[found->count++] = main ? si_executable : info->dlpi_name;
-	return 0;
-}
+	while (*from < count) {
+		const struct si_allocator_module *m = &list[(*from)++];
 
-static unsigned find_unprepared(char *const *environment, struct unprepared *found)
-{
-	*found = (struct unprepared){ .environment = environment };
-	dl_iterate_phdr(note_unprepared, found);
-	return found->count;
+		if (is_unprepared(environment, m))
+			return m->path ?: si_executable;
+	}
+	return NULL;
 }
 
 static void prepare(char *const *environment, struct si_text *notes)
 {
-	static struct unprepared found;
-	bool done = true;
+	unsigned from = 0, again = 0;
+	bool done = true, any = false;
+	const char *path;
 
 	si_probe_beside(directory);
-	if (!find_unprepared(environment, &found))
+	while (done && (path = find_unprepared(environment, &from))) {
+		any = true;
+		done = si_prepare(directory, path, environment, notes);
+	}
+	if (!any)
 		return;
-	for (unsigned i = 0; done && i < found.count; i++)
-		done = si_prepare(directory, found.paths[i], environment, notes);
-	if (done && find_unprepared(environment, &found)) {
-		si_text_add(notes, "not probed: `shinyctl doctor --probe ");
-		si_text_add(notes, found.paths[0]);
-		si_text_add(notes, "` says why\n");
+	path = done ? find_unprepared(environment, &again) : NULL;
+	if (path) {
+		si_text_add(notes, "not probed: `shinyctl doctor --probe` of ");
+		si_text_add(notes, path);
+		si_text_add(notes, " says why\n");
 	} else if (si_probe_was_beside()) {
 		si_text_add(notes, "what was worked out of the executable is for this session "
 				   "only: neither XDG_CACHE_HOME nor "

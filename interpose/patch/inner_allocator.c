@@ -10,9 +10,10 @@
  *
  * The problem. The executable comes first in symbol lookup, so libraries find its malloc, and its
  * own calls were bound when it was linked; a name with a prefix (je_malloc) is never looked up. So
- * the functions' entries are patched (patcher.c), by recipes computed outside. An engine's functions
- * have names of their own, which its module calls without the loader: they are patched as well, in
- * the modules that are loaded when the constructor runs.
+ * the functions' entries are patched (patcher.c), by recipes computed outside. An engine's
+ * functions have names of their own, which its module calls without the loader: they are patched as
+ * well, in the modules that are loaded when the constructor runs. Modules are listed before
+ * anything is done with them: what dl_iterate_phdr calls makes no system call (calls.def).
  *
  * own_calls.c has the hooks.
  */
@@ -52,7 +53,7 @@ static const struct engine_row {
 #include <shiny/wire/allocator.def>
 };
 
-bool si_allocator_is_of_engine(const struct dl_phdr_info *info)
+static bool is_of_engine(const struct dl_phdr_info *info)
 {
 	struct si_symbols symbols;
 
@@ -65,9 +66,38 @@ bool si_allocator_is_of_engine(const struct dl_phdr_info *info)
 	return false;
 }
 
-bool si_allocator_from_file(void)
+static bool is_from_file(void)
 {
 	return si_env.allocator && si_same(si_env.allocator, "file:", 5);
+}
+
+static struct si_allocator_module modules[SI_ALLOCATOR_MODULES];
+static unsigned module_count;
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct si_allocator_module *m = &modules[module_count];
+	bool *main = context;
+
+	(void)size;
+	m->of_engine = is_from_file() || is_of_engine(info);
+	if (*main || (m->of_engine && info->dlpi_name[0] == '/')) {
+		si_image_of(info, &m->image);
+		m->path = *main ? NULL : info->dlpi_name;
+		module_count += *main || !si_is_ours((const void *)m->image.start);
+	}
+	*main = false;
+	return module_count == SI_ALLOCATOR_MODULES;
+}
+
+unsigned si_allocator_modules(const struct si_allocator_module **out)
+{
+	bool main = true;
+
+	module_count = 0;
+	dl_iterate_phdr(note_module, &main);
+	*out = modules;
+	return module_count;
 }
 
 /* ---- the file ---- */
@@ -77,7 +107,7 @@ static uint64_t setting_time(void)
 {
 	struct stat st;
 
-	if (!si_allocator_from_file() ||
+	if (!is_from_file() ||
 	    si_sys6(SYS_newfstatat, AT_FDCWD, (long)(si_env.allocator + 5), (long)&st, 0, 0, 0))
 		return 0;
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
@@ -348,35 +378,16 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 	return attach_module(environment, &image, "the program", false, text);
 }
 
-struct library_walk {
-	char *const *environment;
-	struct si_text *text;
-	bool main_seen;
-};
-
-static int attach_library(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct library_walk *walk = context;
-	struct si_main_image image;
-
-	(void)size;
-	if (!walk->main_seen) {
-		walk->main_seen = true;
-		return 0;
-	}
-	if (!si_allocator_from_file() && !si_allocator_is_of_engine(info))
-		return 0;
-	si_image_of(info, &image);
-	if (attach_module(walk->environment, &image, si_base_name(info->dlpi_name), true,
-			  walk->text))
-		si_modules_reached(info->dlpi_addr);
-	return 0;
-}
-
 void si_allocator_attach_libraries(char *const *environment, struct si_text *text)
 {
-	struct library_walk walk = { .environment = environment, .text = text };
+	const struct si_allocator_module *list;
+	unsigned count;
 
-	if (!si_same(si_env.allocator, "off", 4))
-		dl_iterate_phdr(attach_library, &walk);
+	if (si_same(si_env.allocator, "off", 4))
+		return;
+	count = si_allocator_modules(&list);
+	for (unsigned i = 1; i < count; i++)
+		if (attach_module(environment, &list[i].image, si_base_name(list[i].path), true,
+				  text))
+			si_modules_reached(list[i].image.bias);
 }

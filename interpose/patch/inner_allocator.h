@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inner_allocator.h: hooks an allocator inside the executable, and engines' own heaps in any module:
- * entry patches, by a file a module that was written outside.
+ * inner_allocator.h: hooks an allocator inside the executable, and engines' own heaps in any
+ * module: entry patches, by a file a module that was written outside.
  *
  * Runs: inside, in the constructor; its hooks afterwards, in front of the allocator's
  *            functions.
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "../core/base.h"
+#include "../unwind/main_image.h"
 
 /*
  * Patches the entries of the file for this executable, all of them or none. True: they are patched;
@@ -21,20 +22,23 @@
  */
 bool si_allocator_attach(char *const *environment, struct si_text *text);
 
-/* Does the same for each library that is loaded, if it has an engine's heap, or SHINY_ALLOCATOR
- * names a file. */
+/* Does the same for each library that si_allocator_modules lists. */
 void si_allocator_attach_libraries(char *const *environment, struct si_text *text);
 
-/* True if the module exports an engine's main function (allocator.def). */
-struct dl_phdr_info;
-bool si_allocator_is_of_engine(const struct dl_phdr_info *info);
+enum { SI_ALLOCATOR_MODULES = 256 };
+struct si_allocator_module {
+	struct si_main_image image;
+	const char *path; /* NULL: the executable */
+	bool of_engine;   /* it exports an engine's main function (allocator.def), or
+	                   * SHINY_ALLOCATOR names a file */
+};
+
+/* Lists the executable, and the libraries that are `of_engine`. *out stays valid until the next
+ * call. */
+unsigned si_allocator_modules(const struct si_allocator_module **out);
 
 /* True if the module's file is there, and made with this SHINY_ALLOCATOR; or it is there and not to
  * be trusted. */
-struct si_main_image;
 bool si_allocator_is_prepared(char *const *environment, const struct si_main_image *image);
-
-/* True if SHINY_ALLOCATOR names a file. */
-bool si_allocator_from_file(void);
 
 #endif

@@ -108,7 +108,8 @@ static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
 
 	if (!block)
 		return result;
-	if (o->call.kind == SHINY_CALL_MAKE_TEXT && o->call.block != NO && (uintptr_t)block == argument[o->call.block])
+	if (o->call.kind == SHINY_CALL_MAKE_TEXT && o->call.block != NO &&
+	    (uintptr_t)block == argument[o->call.block])
 		return result;
 	if (o->call.kind == SHINY_CALL_MAKE_TEXT)
 		size = strlen(block) + 1;
@@ -161,7 +162,8 @@ static SI_COLD void release(const struct si_own_family *family, void *block)
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
 /* the compiler takes the numbers for octal: 00 to 027 */
 EIGHT(RELEASE, 0) EIGHT(RELEASE, 01) EIGHT(RELEASE, 02)
-static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01) EIGHT(ADDRESS, 02) };
+static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01)
+						   EIGHT(ADDRESS, 02) };
 _Static_assert(sizeof(releases) / sizeof(*releases) == SI_OWN_FAMILIES, "each family has one");
 
 static si_release_fn *release_of(const struct si_own *o)
@@ -314,7 +316,9 @@ static bool drops_arena(const char *name)
 
 static unsigned __int128 drop(const struct si_own *o, const uintptr_t *argument)
 {
-	if (o->call.block == NO ? drops_arena((const char *)argument[0]) : argument[o->call.block] != 0)
+	unsigned block = o->call.block;
+
+	if (block == NO ? drops_arena((const char *)argument[0]) : argument[block] != 0)
 		si_count(SHINY_COUNT_HEAPS_DROPPED);
 	return call(o, argument);
 }
@@ -334,14 +338,15 @@ __attribute__((used, noinline)) unsigned __int128
 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 {
 	const struct si_own *o = &si_own[n];
+	bool has_block = o->call.block < SHINY_CALL_ARGUMENTS && argument[o->call.block];
 
 	SI_OUTER_PERSONALITY();
 	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
 		return call(o, argument);
 	switch (o->call.kind) {
 	case SHINY_CALL_MAKE_OUT: return make_out(fp, o, argument);
-	case SHINY_CALL_END: return argument[o->call.block] ? end(fp, o, argument) : call(o, argument);
-	case SHINY_CALL_MOVE: return argument[o->call.block] ? move(fp, o, argument) : make(fp, o, argument);
+	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : call(o, argument);
+	case SHINY_CALL_MOVE: return has_block ? move(fp, o, argument) : make(fp, o, argument);
 	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);
 	case SHINY_CALL_RESIZE: return resize(fp, o, argument);
 	case SHINY_CALL_DROP: return drop(o, argument);

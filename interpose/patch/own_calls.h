@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * own_calls.h: hooks for functions that only a struct shiny_allocator_call describes. Each entry has a
- * stub of its own by number; inner_allocator.c (by an entry patch) or library_allocator.c (by a
- * symbol) redirects calls to it.
+ * own_calls.h: hooks for functions that only a struct shiny_allocator_call describes. Each entry
+ * has a stub of its own by number; inner_allocator.c (by an entry patch) or library_allocator.c (by
+ * a symbol) redirects calls to it.
  *
  * Runs: inside, in place of an allocator's functions. Signals: as the program's malloc. Allocates:
  * the blocks that the program requests. Threads: any. An entry is filled before any call can reach

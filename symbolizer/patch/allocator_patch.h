@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocator_patch.h: finds an allocator inside an executable by its functions' names, and writes
- * the recipes to patch their entries (include/shiny/wire/allocator.h) into the user's cache, where
- * the library looks for them.
+ * allocator_patch.h: finds an allocator inside an executable, and engines' own heaps in any file,
+ * by their functions' names, and writes the recipes to patch their entries
+ * (include/shiny/wire/allocator.h) into the user's cache, where the library looks for them.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: one.
  */

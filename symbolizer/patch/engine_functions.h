@@ -16,8 +16,8 @@
  *     my_reset    drop-all
  *
  * The kinds are allocator.def's in small letters: make, make-out, make-at, make-text, make-sized,
- * end, move, move-out, move-at, resize, usable, drop-all. plus=N or plus=one adds to the size. Blank
- * lines and those that begin with # are comments.
+ * end, move, move-out, move-at, resize, usable, drop-all. plus=N or plus=one adds to the size.
+ * Blank lines and those that begin with # are comments.
  */
 #ifndef SHINY_SYM_ENGINE_FUNCTIONS_H
 #define SHINY_SYM_ENGINE_FUNCTIONS_H

@@ -19,7 +19,7 @@
 #define ENGINE __attribute__((noinline, visibility("hidden")))
 enum { ROUNDS = 200, THREADS = 4, ROOM = 64 << 20 };
 
-/* ---- the engine: blocks lie one behind the other, and are never used again until the reset ---- */
+/* ---- the engine: blocks lie one behind the other, and are not used again until the reset --- */
 
 static char *start;
 static size_t used;
@@ -30,7 +30,8 @@ static void *take(size_t bytes)
 	size_t *block;
 
 	if (!start) /* an engine that asks the loader when it starts, and gets an error message */
-		start = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		start = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0),
 		dlsym(RTLD_DEFAULT, "engine_option_that_nobody_has");
 	block = (size_t *)(start + at);
 	*block = bytes;
@@ -42,7 +43,10 @@ ENGINE void *engine_take(size_t bytes) { return take(bytes); }
 ENGINE void *engine_take_array(size_t count, size_t bytes) { return take(count * bytes); }
 ENGINE void *engine_take_48(void) { return take(48); }
 ENGINE void *engine_take_4096(void) { return take(4096); }
-ENGINE void *engine_part(const char *text, size_t bytes) { return memcpy(take(bytes + 1), text, bytes); }
+ENGINE void *engine_part(const char *text, size_t bytes)
+{
+	return memcpy(take(bytes + 1), text, bytes);
+}
 ENGINE char *engine_text(const char *text) { return strcpy(take(strlen(text) + 1), text); }
 ENGINE void **engine_try(void **out, size_t bytes)
 {

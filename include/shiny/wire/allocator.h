@@ -61,7 +61,7 @@ enum shiny_call_kind { /* as in allocator.def */
 };
 enum { SHINY_CALL_ARGUMENTS = 6, SHINY_CALL_ONE = 0xfe, SHINY_CALL_NO = 0xff };
 
-/* What a function does: a row of allocator.def, or of the user's file. */
+/* Says what a function does, as a row of allocator.def or of the user's file. */
 struct shiny_allocator_call {
 	uint8_t kind; /* enum shiny_call_kind */
 	uint8_t block, size, count, plus; /* numbers of arguments; SHINY_CALL_NO: none. `plus` may

@@ -145,8 +145,8 @@ enum shiny_counter {
  *         the rest of the payload, `frames` in all. The first definition in a chunk is a STACK, so
  *         that a chunk can be read without the one before it. A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, 19..0 `when`'s low bits. w1: 63..20 the word's value >> 3 (a vtable
- *         address point), 19..11 `when`'s high bits, 10..6 see shiny_vptr_api. `when` 0: its time is
- *         that of the record before it in its stream; else dt + 1.
+ *         address point), 19..11 `when`'s high bits, 10..6 see shiny_vptr_api. `when` 0: its time
+ *         is that of the record before it in its stream; else dt + 1.
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size;
  *         larger ones are OBJECT_WIDE.
  * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the

@@ -71,7 +71,9 @@ static const struct size_step mimalloc_steps[] = {
 	{ UINT64_MAX, 4 * MIB },
 };
 
-static const struct size_step zend_steps[] = { { 64, 8 }, { 3072, QUARTERS }, { UINT64_MAX, 4096 } };
+static const struct size_step zend_steps[] = { { 64, 8 },
+					       { 3072, QUARTERS },
+					       { UINT64_MAX, 4096 } };
 
 static const struct size_step oilpan_steps[] = { { 64 * KIB, 8 }, { UINT64_MAX, 4096 } };
 

@@ -7,6 +7,7 @@
 
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
+#include "../../base/row_order.h"
 #include "../../base/units.h"
 #include "../ctl.h"
 

@@ -35,9 +35,9 @@ static bool adds_up(const struct store_stat *row)
 static bool fits(const struct store_stat *row)
 {
 	return row->api < 1 << READING_SHIFT && row->reading < READINGS &&
-	       row->allocs <= INT64_MAX && row->bytes <= INT64_MAX && row->live_bytes <= INT64_MAX &&
-	       row->abandoned_bytes <= INT64_MAX && row->at_peak_bytes <= INT64_MAX &&
-	       row->max_size <= INT64_MAX;
+	       row->allocs <= INT64_MAX && row->bytes <= INT64_MAX &&
+	       row->live_bytes <= INT64_MAX && row->abandoned_bytes <= INT64_MAX &&
+	       row->at_peak_bytes <= INT64_MAX && row->max_size <= INT64_MAX;
 }
 
 bool stat_short(const struct store_stat *row, struct store_stat_short *out)

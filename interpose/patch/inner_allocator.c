@@ -144,6 +144,8 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 	       e->recipe.expected_bytes <= SHINY_PATCH_EXPECTED;
 }
 
+static const char other_setting[] = "it was made with another SHINY_ALLOCATOR";
+
 #define CHECKED offsetof(struct shiny_allocator_file, version)
 
 static const char *fault_of(const struct shiny_allocator_file *f, long bytes,
@@ -164,7 +166,7 @@ static const char *fault_of(const struct shiny_allocator_file *f, long bytes,
 		     image->build_id_bytes))
 		return "it is of another build";
 	if (!same_setting(f))
-		return "it was made with another SHINY_ALLOCATOR";
+		return other_setting;
 	for (uint32_t i = 0; i < f->count; i++)
 		if (!makes_sense(&e[i], image))
 			return "it makes no sense";
@@ -322,8 +324,7 @@ bool si_allocator_is_prepared(char *const *environment, const struct si_main_ima
 	si_text_init(&why, words, sizeof(words));
 	fault = open_file(environment, image, &file, &why);
 	close_file(&file);
-	/* nobody would replace a file that is refused */
-	return !fault || (file.fd < 0 && file.fd != -ENOENT);
+	return file.fd != -ENOENT && !(is_from_file() && fault == other_setting);
 }
 
 /* Attaches what the module's file describes. `owner`: who has the allocator, for messages; the text

@@ -37,8 +37,8 @@ struct si_allocator_module {
  * call. */
 unsigned si_allocator_modules(const struct si_allocator_module **out);
 
-/* True if the module's file is there, and made with this SHINY_ALLOCATOR; or it is there and not to
- * be trusted. */
+/* True if the module's file is there, unless SHINY_ALLOCATOR names a file, and it was made with
+ * another one. */
 bool si_allocator_is_prepared(char *const *environment, const struct si_main_image *image);
 
 #endif

@@ -115,7 +115,8 @@ const char *sym_call_target(const struct sym_call *call)
 
 	struct flow_code code = { &module->file, &module->relocs, module_symbols(module) };
 
-	return flow_call_before(&code, 0, call->vaddr, &vaddr, &callee)
+	return flow_may_call_named(&code, call->vaddr) &&
+			       flow_call_before(&code, 0, call->vaddr, &vaddr, &callee)
 		       ? names_demangled(&module->sym->names, callee.symbol)
 		       : NULL;
 }

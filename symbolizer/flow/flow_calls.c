@@ -218,6 +218,22 @@ static bool call_at(const struct flow_code *code, uint64_t vaddr, uint64_t ret, 
 	return true;
 }
 
+bool flow_may_call_named(const struct flow_code *code, uint64_t ret)
+{
+	const uint8_t *bytes = ret > 6 ? binary_at(code->file, ret - 6, 6) : NULL;
+	struct flow_callee callee = { 0, NULL };
+	int32_t distance;
+
+	if (!bytes)
+		return false;
+	memcpy(&distance, bytes + 2, sizeof(distance));
+	if (bytes[1] == 0xe8)
+		callee = flow_callee_at(code, ret + (uint64_t)(int64_t)distance);
+	else if (bytes[0] == 0xff && bytes[1] == 0x15)
+		callee = flow_callee_in(code, ret + (uint64_t)(int64_t)distance);
+	return callee.symbol;
+}
+
 bool flow_call_before(const struct flow_code *code, uint64_t low, uint64_t ret, uint64_t *vaddr,
 		      struct flow_callee *out)
 {

@@ -23,6 +23,13 @@ bool flow_is_allocation(const char *symbol);
  * type_info. */
 bool flow_throws(const char *symbol);
 
+/*
+ * True if the bytes before `ret` may be a direct call, or one through a fixed slot, of a function
+ * with a symbol. Ask it before flow_call_before if only such a function matters: it decodes
+ * nothing.
+ */
+bool flow_may_call_named(const struct flow_code *code, uint64_t ret);
+
 /* Finds the call instruction that ends at `ret`, in a function that starts at `low` (0: unknown).
  * `out` is empty if the target is known only at run time (`call *%rax`). False: no call is
  * there. */

@@ -367,10 +367,10 @@ static void stripped(void)
 	write_stripped(BASE);
 	write_stripped(NEW);
 	compare(BREAKDOWN_SITE, &d);
-	is_row(&d, "prog-2+0x9030", 20, 21, MATCH_CALLS);
-	is_row(&d, "prog-2+0x1138", 40, 44, MATCH_CALLS);
-	is_row(&d, "prog-2+0x5008 and 1 more", 15, 16, MATCH_TOGETHER);
-	is_row(&d, "prog-2+0x3028", 50, 51, MATCH_CALLS);
+	is_row(&d, "prog-2+0x9030 ← __libc_start_main", 20, 21, MATCH_CALLS);
+	is_row(&d, "prog-2+0x1138 ← __libc_start_main", 40, 44, MATCH_CALLS);
+	is_row(&d, "prog-2+0x5008 ← __libc_start_main and 1 more", 15, 16, MATCH_TOGETHER);
+	is_row(&d, "prog-2+0x3028 ← __libc_start_main", 50, 51, MATCH_CALLS);
 	number("stripped: nothing else", d.count, 4);
 	number("stripped: by calls", d.sites[MATCH_CALLS], 6);
 	number("stripped: together", d.sites[MATCH_TOGETHER], 1);

@@ -130,6 +130,12 @@ int main(void)
 	curve[count - 1].most = 2000000;
 	line(1000000, 40);
 	phases("a spike within an interval", "rise 39, steady 79, spike 80, steady 120", 0);
+	line(4400000, 50);
+	draw(2600000);
+	curve[count - 1].most = 4600000;
+	draw(2800000);
+	line(5400000, 10);
+	phases("a fall in the interval of the peak", "rise 49, fall 50, rise 61", 0);
 	line(1000000, 10);
 	line(1000000, 50);
 	for (size_t i = 0; i < count; i++)

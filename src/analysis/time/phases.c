@@ -308,19 +308,34 @@ static size_t absorb(const struct curve *c, struct phase_piece *pieces, size_t c
 	return join(c, pieces, kept);
 }
 
-/* Moves the ends of phases to ends of intervals: a middle goes to the phase that ends there, but a
+/* Returns where a piece that begins at `first` ends if phases end with intervals: a middle goes to the
+ * end of the interval that is nearer in height, so that a fall from a peak stays with the fall; but a
  * spike has all intervals that it touches. */
+static size_t snapped(const struct curve *c, const struct phase_piece *piece,
+		      const struct phase_piece *next, size_t first)
+{
+	size_t down = piece->last / 2 * 2, up = (piece->last + 1) / 2 * 2;
+
+	if (piece->kind == PHASE_SPIKE || !next)
+		return up;
+	if (next->kind == PHASE_SPIKE)
+		return down;
+	return down > first && fabs(c->at[down] - c->at[piece->last]) <
+				       fabs(c->at[up] - c->at[piece->last])
+		       ? down
+		       : up;
+}
+
+/* Moves the ends of phases to ends of intervals. */
 static size_t snap(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0, at = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct phase_piece p = pieces[i];
-		bool before_spike =
-			i + 1 < count && pieces[i + 1].kind == PHASE_SPIKE && p.kind != PHASE_SPIKE;
 
 		p.first = at;
-		p.last = before_spike ? p.last / 2 * 2 : (p.last + 1) / 2 * 2;
+		p.last = snapped(c, &p, i + 1 < count ? &pieces[i + 1] : NULL, at);
 		if (p.last <= p.first)
 			continue;
 		at = p.last;

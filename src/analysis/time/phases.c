@@ -308,9 +308,9 @@ static size_t absorb(const struct curve *c, struct phase_piece *pieces, size_t c
 	return join(c, pieces, kept);
 }
 
-/* Returns where a piece that begins at `first` ends if phases end with intervals: a middle goes to the
- * end of the interval that is nearer in height, so that a fall from a peak stays with the fall; but a
- * spike has all intervals that it touches. */
+/* Returns where a piece that begins at `first` ends if phases end with intervals: a middle goes to
+ * the end of the interval that is nearer in height, so that a fall from a peak stays with the fall;
+ * but a spike has all intervals that it touches. */
 static size_t snapped(const struct curve *c, const struct phase_piece *piece,
 		      const struct phase_piece *next, size_t first)
 {

@@ -4,12 +4,16 @@ the time of day."""
 import fcntl
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 
-from harness import CTL, LIB, LONG, O, ROOT, is_complete, record, run, short
+import memory_infra
+from at_rest import looked_at_rest
+from devtools import Browser
+from harness import CTL, LIB, LONG, O, ROOT, environment, is_complete, run, short
 
 INSTALLED = "/usr/lib/chromium/chromium"
 KEPT_OPEN = [
@@ -52,35 +56,51 @@ def lend_cache(user):
             os.chown(one, user.uid, user.uid)
 
 
+# the document, as --dump-dom prints it
+DOM = """new XMLSerializer().serializeToString(document.doctype) + "\\n" +
+         document.documentElement.outerHTML + "\\n\""""
+
+
+def driven_page(chromium, session, profile, options=()):
+    """Records a Chromium on SHORTER by `shinyctl run`. {"status": its own; "rest": all its processes
+    standing still, as looked_at_rest(); "dom": the page's; "dump": the trace of a memory-infra
+    dump, None where the browser failed to make it}"""
+    command = [CTL, "run", "-f", *options, "-o", session, "--", chromium, *KEPT_OPEN]
+    with Browser([*command, "--user-data-dir=" + profile],
+                 environment({"SHINY_MEMORY_PERIOD": "200"})) as browser:
+        page = browser.open(SHORTER)
+        rest = looked_at_rest(session, [p["id"] for p in browser.processes()])
+        truth = {"rest": rest, "dom": page.evaluate(DOM), "dump": memory_infra.dump(browser)}
+        truth["status"] = browser.close()
+    return truth
+
+
 def recorded_page():
-    """The installed Chromium on SHORTER as `shinyctl run` records it, once for all tests that only
-    read it: (session, its --summary, the page's DOM). Other builds of ours record it anew."""
+    """The installed Chromium on SHORTER, once for all tests that only read it: (session, its
+    --summary, what driven_page() says of it). Other builds of ours record it anew."""
     key = hashlib.sha256()
     for path in (LIB, CTL, INSTALLED, PAGE[len("file://") :]):
         told = os.stat(path)
         key.update(repr((path, told.st_size, told.st_mtime_ns, SHORTER)).encode())
     place = os.path.join(O, "test/recorded", key.hexdigest()[:12])
     session, summary = os.path.join(place, "page.shiny"), os.path.join(place, "page.json")
-    dom = os.path.join(place, "page.dom")
+    truth = os.path.join(place, "truth.json")
     os.makedirs(place, exist_ok=True)
     with open(os.path.join(os.path.dirname(place), "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for other in os.listdir(os.path.dirname(place)):
             if other not in (os.path.basename(place), "lock"):
                 shutil.rmtree(os.path.join(os.path.dirname(place), other), ignore_errors=True)
-        if not (is_complete(session) and os.path.exists(dom)):
+        if not (is_complete(session) and os.path.exists(truth)):
             profile = os.path.join(place, "profile")
-            result = record(
-                command_of(INSTALLED, profile, SHORTER),
-                session,
-                options=("-f", "--summary", summary),
-            )
+            made = driven_page(INSTALLED, session, profile, ("--summary", summary))
             shutil.rmtree(profile, ignore_errors=True)
-            if result.status or b"200 rows" not in result.out or not is_complete(session):
-                raise RuntimeError("status %d: %s" % (result.status, short(result.err)))
-            with open(dom, "wb") as file:
-                file.write(result.out)
-    return session, summary, dom
+            if made["status"] or "200 rows" not in made["dom"] or not is_complete(session):
+                raise RuntimeError("status %d: %s" % (made["status"], short(made["dom"])))
+            with open(truth, "w") as file:
+                json.dump(made, file)
+    with open(truth) as file:
+        return session, summary, json.load(file)
 
 
 def old_chromium():

@@ -6,6 +6,7 @@ Elements are one type on both sides, "(element)": Chromium calls them by their t
 object to itself is left out: where an object and its JavaScript wrapper are one node, it is theirs.
 """
 import collections
+import functools
 import os
 import re
 import subprocess
@@ -54,6 +55,7 @@ def chromium_edges(snapshot):
     return collections.Counter(labels.values()), found
 
 
+@functools.lru_cache(4)
 def graph_lines(session, snapshot, mode, said=None):
     return subprocess.run([GRAPH_LINES, session, str(snapshot), mode], input=said,
                           capture_output=True, text=True, check=True).stdout.splitlines()

@@ -62,7 +62,7 @@ DOM = """new XMLSerializer().serializeToString(document.doctype) + "\\n" +
 
 
 def driven_page(chromium, session, profile, options=()):
-    """Records a Chromium on SHORTER by `shinyctl run`. {"status": its own; "rest": all its processes
+    """Records a Chromium on SHORTER by `shinyctl run`. {"status": its own; "rest": its processes
     standing still, as looked_at_rest(); "dom": the page's; "dump": the trace of a memory-infra
     dump, None where the browser failed to make it}"""
     command = [CTL, "run", "-f", *options, "-o", session, "--", chromium, *KEPT_OPEN]

@@ -3,8 +3,8 @@
  * live_types: prints how many blocks of which type were live at given moments, for tests that know
  * it from elsewhere. Usage: live_types [--whole] SESSION NS...: the moments in ns since the
  * session's start, ascending. One line "at NS", then a line a process and type, separated by tabs:
- * process type api count bytes. --whole: bytes as heap snapshots of Chromium count them
- * (collected_bytes.h).
+ * process type api count bytes. --whole: bytes of collected objects as heap snapshots of Chromium
+ * count them (collected_bytes.h).
  *
  * Runs: CLI, in tests. Allocates: what replay.h does, and a row a type. Threads: one.
  */
@@ -15,6 +15,7 @@
 
 #include "../../src/analysis/attribute/groups.h"
 #include "../../src/base/mem.h"
+#include "../../include/shiny/wire/wire.h"
 #include "collected_bytes.h"
 
 enum { APIS = 32 };
@@ -32,7 +33,9 @@ struct at {
 
 static uint64_t bytes_of(const struct life *life, bool whole)
 {
-	return whole ? collected_bytes(life->address, life->size) : life->size;
+	return whole && life->api == SHINY_API_COLLECTED ?
+		       collected_bytes(life->address, life->size) :
+		       life->size;
 }
 
 static uint64_t print_moment(void *context, const struct replay *replay, uint64_t moment)

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,6 +60,11 @@ void directory_forget_refusals(struct directory *dir)
 		hash_table_add(&dir->by_file, hash_file(dir->refusals.at[i].file), (uint32_t)i);
 }
 
+bool directory_has_more(const struct directory *dir)
+{
+	return dir->look || dir->making;
+}
+
 bool directory_is_still(struct directory *dir)
 {
 	struct timespec last = dir->changed, now;
@@ -69,7 +73,7 @@ bool directory_is_still(struct directory *dir)
 	if (stat(dir->path, &st) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
 		return false;
 	dir->changed = st.st_mtim;
-	return !dir->making && last.tv_sec == st.st_mtim.tv_sec &&
+	return !directory_has_more(dir) && last.tv_sec == st.st_mtim.tv_sec &&
 	       last.tv_nsec == st.st_mtim.tv_nsec && now.tv_sec - last.tv_sec > STEP_S;
 }
 
@@ -162,6 +166,9 @@ void directory_deinit(struct directory *dir)
 {
 	if (dir->lock >= 0)
 		close(dir->lock);
+	if (dir->look)
+		closedir(dir->look);
+	shiny_err_free(dir->first);
 	for (size_t i = 0; i < dir->refusals.count; i++)
 		free(dir->refusals.at[i].file);
 	free(dir->refusals.at);

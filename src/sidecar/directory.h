@@ -11,10 +11,12 @@
 #ifndef SHINY_DIRECTORY_H
 #define SHINY_DIRECTORY_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
+#include "../base/err.h"
 #include "../base/hash_table.h"
 #include "../base/mem.h"
 #include "state/rings.h"
@@ -32,8 +34,11 @@ struct directory {
 	int lock;         /* our descriptor; -1: the caller holds the lock */
 	int held;         /* descriptor of the lock file */
 	uint64_t scanned; /* wall ns */
+	DIR *look;        /* a look of which only a part is done (new_rings.h); NULL: none */
+	unsigned passed;  /* files that are no rings, in the part of a look (new_rings.c) */
 	unsigned making;  /* unfinished rings at the last look */
-	struct timespec changed; /* its modification time at the last look */
+	struct shiny_err *first; /* why the first ring was refused, until there is a session file */
+	struct timespec changed; /* its modification time at the beginning of the last look */
 	VEC(struct refusal) refusals;
 	struct hash_table by_file; /* indexes of refusals; a hash, as a hostile user can create any
 	                            * number of files */
@@ -46,6 +51,9 @@ struct refusal *directory_refusal(const struct directory *dir, const char *file)
 struct refusal *directory_refuse(struct directory *dir, const char *file, uint64_t wall);
 /* Drops refusals of rings that became readable or disappeared; their names may be used again. */
 void directory_forget_refusals(struct directory *dir);
+
+/* True if the last look is not done, or left unfinished rings. */
+bool directory_has_more(const struct directory *dir);
 
 /*
  * True if a look at the directory can be saved: no file was added or removed since the last look,

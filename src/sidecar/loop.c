@@ -199,7 +199,7 @@ static bool work(struct loop *loop, uint64_t wall)
 	uint64_t applied = round_run(session);
 	bool some_end;
 
-	notices_settle(session, loop->dir->making ? 0 : loop->dir->scanned, false);
+	notices_settle(session, directory_has_more(loop->dir) ? 0 : loop->dir->scanned, false);
 	if (wall - loop->watched >= 10 * MS) {
 		process_watch(session, wall);
 		loop->watched = wall;
@@ -250,7 +250,9 @@ static bool is_over(struct loop *loop, uint64_t wall, struct shiny_err **err)
 	if (wall - loop->idle_since >= grace_of(session, loop->dir)) {
 		/* a program that did not see that has a ring by now */
 		directory_say_finishing(&session->rings, loop->dir, true);
-		*err = new_rings_take(session, loop->dir);
+		do
+			*err = new_rings_take(session, loop->dir);
+		while (!*err && loop->dir->look);
 		if (*err || (all_over(&session->rings) && !loop->dir->making))
 			return true;
 		directory_say_finishing(&session->rings, loop->dir, false);
@@ -282,7 +284,7 @@ struct shiny_err *loop_serve(struct session *session, struct directory *dir)
 		if (session->rings.looked)
 			some_end = work(&loop, wall);
 		else
-			loop.interval = 5 * MS;
+			loop.interval = dir->look ? 0 : 5 * MS;
 		if (is_over(&loop, wall, &err))
 			return err;
 		soon = some_end && loop.interval > MS ? MS : loop.interval;

@@ -25,6 +25,8 @@
 
 enum { NOTES = 16 }; /* most notes about files that are no rings */
 enum { MAKERS = 256 }; /* most unfinished rings that are tried at each look */
+enum { PART = 16384, TRIED = 16 }; /* most known refusals that are passed over at a time; a file that
+                                    * is tried, and is no ring, costs as much as so many */
 enum { BEFORE_MOST = 1 << 20 }; /* more chunks than a sidecar reads between two commits */
 #define PATIENCE UINT64_C(5000000000) /* ns to wait for the end of a ring's creation */
 
@@ -122,6 +124,7 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 	bool patient;
 	char *path;
 
+	dir->passed += refusal != NULL;
 	if (refusal)
 		refusal->there = true;
 	if (refusal && (refusal->told ||
@@ -148,18 +151,18 @@ static struct ring_file *open_if_new(struct session *session, struct directory *
 	refusal->there = true;
 	refusal->told = *err;
 	dir->making += !*err;
+	dir->passed += TRIED;
 	return NULL;
 }
 
-/* Writes a note, if there is a session file; else keeps the first error in `first`. Only the first
- * NOTES files are named, as anybody can create any number. */
-static void note_error(struct session *session, struct directory *dir, struct shiny_err *err,
-		       struct shiny_err **first)
+/* Writes a note, if there is a session file; else keeps the first error. Only the first NOTES files
+ * are named, as anybody can create any number. */
+static void note_error(struct session *session, struct directory *dir, struct shiny_err *err)
 {
 	if (err && session->output.store && dir->noted++ < NOTES)
 		OUTPUT_PUT(&session->output, store_put_note, 0, err->message);
-	if (err && !session->output.store && !*first)
-		*first = err;
+	if (err && !session->output.store && !dir->first)
+		dir->first = err;
 	else
 		shiny_err_free(err);
 }
@@ -178,7 +181,6 @@ void new_rings_note_rest(struct output *output, const struct directory *dir)
 
 struct newcomers {
 	VEC(struct ring_file *) rings;
-	struct shiny_err *first; /* why the first of them is refused */
 };
 
 static void take_file(struct session *session, struct directory *dir, int handle, const char *file,
@@ -200,7 +202,7 @@ static void take_file(struct session *session, struct directory *dir, int handle
 	ring = open_if_new(session, dir, file, &err);
 	if (ring)
 		*vec_push(&found->rings) = ring;
-	note_error(session, dir, err, &found->first);
+	note_error(session, dir, err);
 }
 
 /* Serves new rings in the order of their starts: the session's time begins with its earliest
@@ -218,50 +220,68 @@ static void serve_new_rings(struct session *session, struct directory *dir,
 			err = session_file_create(session, session->rings.all.at[0],
 						  session->rings.all.at[0]->pid);
 		if (err && !session->output.store) { /* without a session file none can be served */
-			shiny_err_free(found->first);
-			found->first = err;
+			shiny_err_free(dir->first);
+			dir->first = err;
 			for (size_t k = i + 1; k < found->rings.count; k++)
 				ring_close(found->rings.at[k]);
 			return;
 		}
-		note_error(session, dir, err, &found->first);
+		note_error(session, dir, err);
 	}
+}
+
+/* Begins a look. Returns 0, or the errno of what makes it impossible. */
+static int begin(struct directory *dir)
+{
+	dir->look = opendir(dir->path);
+	if (!dir->look)
+		return errno;
+	dir->making = 0;
+	for (size_t i = 0; i < dir->refusals.count; i++)
+		dir->refusals.at[i].there = false;
+	return 0;
+}
+
+/* Does a part of a look: nobody waits for the sidecar of a session whose programs have ended. */
+static void look(struct session *session, struct directory *dir, struct newcomers *found)
+{
+	const struct dirent *entry = NULL;
+
+	dir->passed = 0;
+	while ((dir->passed < PART || session->options->leftover) && (entry = readdir(dir->look)))
+		take_file(session, dir, dirfd(dir->look), entry->d_name, found);
+	if (entry)
+		return;
+	closedir(dir->look);
+	dir->look = NULL;
+	directory_forget_refusals(dir);
 }
 
 struct shiny_err *new_rings_take(struct session *session, struct directory *dir)
 {
 	struct newcomers found = { 0 };
 	struct shiny_err *first;
-	struct dirent *entry;
-	DIR *handle;
-	bool still;
+	int why = 0;
 
 	/* before asking for changes and reading: files older than that are seen */
 	dir->scanned = ticks_wall_ns();
 	session->rings.looked = session->output.ticks_known ? ticks_now(&session->output.ticks) : 0;
-	still = directory_is_still(dir);
-	handle = still ? NULL : opendir(dir->path);
+	if (!dir->look && !directory_is_still(dir))
+		why = begin(dir);
 	scan_known_rings(session);
-	if (still)
+	if (why && !(why == ENOENT && session->rings.all.count))
+		return shiny_err_os(why, "cannot read the session directory %s", dir->path);
+	if (!dir->look)
 		return NULL;
-	dir->making = 0;
-	if (!handle)
-		return errno == ENOENT && session->rings.all.count
-			       ? NULL
-			       : shiny_err_os(errno, "cannot read the session directory %s",
-					      dir->path);
-	for (size_t i = 0; i < dir->refusals.count; i++)
-		dir->refusals.at[i].there = false;
-	while ((entry = readdir(handle)))
-		take_file(session, dir, dirfd(handle), entry->d_name, &found);
-	closedir(handle);
-	directory_forget_refusals(dir);
+	look(session, dir, &found);
 	serve_new_rings(session, dir, &found);
 	free(found.rings.at);
-	first = found.first;
-	if (!first || !session->output.store)
+	first = dir->first;
+	if (dir->look || !first)
+		return NULL;
+	dir->first = NULL;
+	if (!session->output.store)
 		return first;
-	found.first = NULL; /* found before there was a session file */
-	note_error(session, dir, first, &found.first);
+	note_error(session, dir, first); /* found before there was a session file */
 	return NULL;
 }

@@ -14,8 +14,10 @@ struct output;
 struct session;
 
 /*
- * Takes all new files. A refused ring becomes a note of the session, or the error, if there is no
- * session file yet.
+ * Takes new files: all, unless there are so many that are no rings that the programs would wait.
+ * Then it does a part of the look, dir->look says so, and the next call goes on; rings that are
+ * found in a later part may have records that are older than what is applied by then. A refused
+ * ring becomes a note of the session, or the error, if there is no session file after a whole look.
  */
 SHINY_MUST_CHECK struct shiny_err *new_rings_take(struct session *session, struct directory *dir);
 /* Call at the end: notes how many more files were refused than have notes. */

@@ -125,7 +125,7 @@ static void end_early(struct session *session, struct directory *dir)
 		round_run(session);
 		if (session->rings.behind && commit_is_due(session)) /* a round stops there */
 			commit_session(session);
-	} while ((ring_end_check(session, dir) ||
+	} while ((ring_end_check(session, dir) || dir->look ||
 		  (session->rings.behind && session->output.applied_until < told)) &&
 		 !session->output.err);
 	for (size_t i = 0; i < session->rings.present.count; i++)

@@ -88,12 +88,14 @@ static struct shiny_err *cmd_collect(struct ctl *ctl)
 	struct shiny_err *err;
 	struct stat st;
 	struct sidecar_options options;
-	bool is_file;
+	bool is_file, asks;
 
 	if (!o->operand_count)
 		return list(ctl);
 	is_file = stat(o->operands[0], &st) == 0 && S_ISREG(st.st_mode);
-	if (!is_file && !sessions_look(o->operands[0], &look))
+	asks = !o->given[OPT_LEFTOVER] && !o->given[OPT_LIVE]; /* a program may wait for us */
+	if (!is_file && (asks ? !sessions_look(o->operands[0], &look)
+			      : access(o->operands[0], R_OK | X_OK) != 0))
 		return shiny_err_advise(
 			shiny_err_os(errno, "cannot open the session directory %s", o->operands[0]),
 			"`shinyctl collect` without a directory lists those that exist");
@@ -105,7 +107,7 @@ static struct shiny_err *cmd_collect(struct ctl *ctl)
 				    o->given[OPT_OUT] ? o->text[OPT_OUT] : env_text(ENV_SHINY_OUT));
 	/* running processes may start more; the library that starts us for one knows that also
 	 * between an exec and the next image's start */
-	options.leftover = o->given[OPT_LEFTOVER] || (!look.used && !o->given[OPT_LIVE]);
+	options.leftover = o->given[OPT_LEFTOVER] || (asks && !look.used);
 
 	if (is_file && !o->given[OPT_OUT])
 		options.out = NULL; /* writes next to the file */

@@ -122,12 +122,14 @@ void sessions_remove_empty(const char *directory)
 static struct shiny_header *map_header(int directory, const char *name, int *fd)
 {
 	struct shiny_header *header = MAP_FAILED;
+	uint64_t magic;
 	struct stat st;
 
 	*fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (*fd < 0)
 		return NULL;
-	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(*header))
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(*header) &&
+	    pread(*fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == SHINY_MAGIC)
 		header = mmap(NULL, sizeof(*header), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (header != MAP_FAILED) {
 		if (__atomic_load_n(&header->ready, __ATOMIC_ACQUIRE) == 1 /* [ready] */ &&

@@ -32,6 +32,15 @@ static bool lies_inside(uint64_t at, uint64_t count, uint64_t each, uint64_t ali
 
 #define SAME_VERSION "use the shinyctl that was installed with the libshiny.so that recorded it"
 
+static struct shiny_err *not_a_ring(const struct ring_file *a, uint64_t magic)
+{
+	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
+					  "%s: not a ring: it starts with %016" PRIx64
+					  " where a ring has %016" PRIx64,
+					  a->path, magic, SHINY_MAGIC),
+				NOT_OURS);
+}
+
 /* Checks that it is a ring of a known format. */
 static struct shiny_err *check_format(struct ring_file *a)
 {
@@ -41,11 +50,7 @@ static struct shiny_err *check_format(struct ring_file *a)
 	uint32_t chunk_bytes = h->chunk_bytes, small_bytes = h->small_bytes, clock = h->clock;
 
 	if (magic != SHINY_MAGIC)
-		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
-						  "%s: not a ring: it starts with %016" PRIx64
-						  " where a ring has %016" PRIx64,
-						  a->path, magic, SHINY_MAGIC),
-					NOT_OURS);
+		return not_a_ring(a, magic);
 	if (version != SHINY_VERSION)
 		return shiny_err_advise(shiny_err(SHINY_ERR_OTHER,
 						  "%s: a ring of format version %" PRIu32
@@ -158,6 +163,7 @@ static struct shiny_err *check(struct ring_file *a)
 
 static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *being_made)
 {
+	uint64_t magic;
 	struct stat st;
 	void *map;
 
@@ -179,6 +185,10 @@ static struct shiny_err *open_mapped(struct ring_file *a, bool patient, bool *be
 				 "%s: truncated: %zu bytes, a ring's header alone has %zu", a->path,
 				 (size_t)st.st_size, sizeof(struct shiny_header));
 	}
+	/* without a mapping, whose end every processor takes part in: there may be many of them */
+	if (pread(a->fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic &&
+	    magic != SHINY_MAGIC)
+		return not_a_ring(a, magic);
 	a->device = st.st_dev;
 	a->inode = st.st_ino;
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);

@@ -3,7 +3,7 @@
  * A program that forbids itself one system call, by a filter that ends the process at it, and then
  * does one thing that is hooked: `forbid INSTALL CALL...`, where CALL is a number; for each, and
  * for each thing, a child, and a line that says how it ended. What is given to exec lies on the
- * heap. Nothing is forbidden where INSTALL is `none`, or `thread`: there another thread does it.
+ * heap. CALL/PART: only each third thing, from PART on. Nothing is forbidden where INSTALL is `none`, or `thread`: there another thread does it.
  */
 // build: -Wl,-z,now -lstdc++
 #define _GNU_SOURCE
@@ -413,9 +413,13 @@ static void one(const char *install, const char *call, unsigned thing)
 int main(int count, char **words)
 {
 	snprintf(forbid_library, sizeof forbid_library, "%s.so", words[0]);
-	for (int i = 2; i < count; i++)
+	for (int i = 2; i < count; i++) {
+		const char *part = strchr(words[i], '/');
+
 		for (unsigned thing = 0; thing < THINGS; thing++)
-			if (strcmp(words[1], "constructor") || thing + 1 == THINGS)
+			if (strcmp(words[1], "constructor") ? !part || thing % 3 == part[1] - '0'
+							    : thing + 1 == THINGS)
 				one(words[1], words[i], thing);
+	}
 	return 0;
 }

@@ -25,8 +25,8 @@
 
 enum { NOTES = 16 }; /* most notes about files that are no rings */
 enum { MAKERS = 256 }; /* most unfinished rings that are tried at each look */
-enum { PART = 16384, TRIED = 16 }; /* most known refusals that are passed over at a time; a file that
-                                    * is tried, and is no ring, costs as much as so many */
+enum { PART = 16384 }; /* most known refusals that are passed over in a part of a look */
+enum { TRIED = 16 }; /* a file that is tried, and is no ring, counts as so many of them */
 enum { BEFORE_MOST = 1 << 20 }; /* more chunks than a sidecar reads between two commits */
 #define PATIENCE UINT64_C(5000000000) /* ns to wait for the end of a ring's creation */
 

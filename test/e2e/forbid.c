@@ -3,7 +3,8 @@
  * A program that forbids itself one system call, by a filter that ends the process at it, and then
  * does one thing that is hooked: `forbid INSTALL CALL...`, where CALL is a number; for each, and
  * for each thing, a child, and a line that says how it ended. What is given to exec lies on the
- * heap. CALL/PART: only each third thing, from PART on. Nothing is forbidden where INSTALL is `none`, or `thread`: there another thread does it.
+ * heap. CALL/PART: only each third thing, from PART on. Nothing is forbidden where INSTALL is
+ * `none`, or `thread`: there another thread does it.
  */
 // build: -Wl,-z,now -lstdc++
 #define _GNU_SOURCE

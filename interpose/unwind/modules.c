@@ -303,7 +303,8 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) |
 		  (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
 		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0) |
-		  (is_reached(k->bias) ? SHINY_MODULE_REACHED : 0);
+		  (is_reached(k->bias) ? SHINY_MODULE_REACHED : 0) |
+		  (booted ? SHINY_MODULE_LATE : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);
 	records = (uint32_t)((sizeof(m) + path.used + SHINY_RECORD_BYTES - 1) / SHINY_RECORD_BYTES);

@@ -10,6 +10,7 @@
 
 struct allocator_sight {
 	bool executable, make, end;
+	const struct engine_functions *engines;
 	char *name; /* "": none yet */
 };
 
@@ -21,7 +22,6 @@ static const struct { const char *name; bool operators;
 	{ "mi_malloc", false },	      { "_rjem_malloc", false },      { "scalable_malloc", false },
 	{ "rpmalloc", false },	      { "sn_malloc", false },	      { "moz_arena_malloc", false },
 	{ "GC_malloc", false },	      { "__alloc_token_malloc", true },
-	{ "_emalloc", false },	      { "_ZN3WTF10fastMallocEm", false },
 	{ "_Znwm12__hot_cold_t", true },
 	{ "__size_returning_new", true },
 };
@@ -32,8 +32,14 @@ static void see_function(void *context, const char *name, const Elf64_Sym *symbo
 	bool exported = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
 			ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
 
+	const struct engine_function *engine;
+	uint16_t bytes;
+
 	if (*sight->name)
 		return;
+	engine = engine_functions_find(sight->engines, name, &bytes);
+	if (engine && engine_functions_shows(sight->engines, engine))
+		snprintf(sight->name, ALLOCATOR_NAME, "%s", name);
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (strcmp(name, telling[i].name) == 0 &&
 		    !(telling[i].operators && sight->executable))
@@ -45,9 +51,12 @@ static void see_function(void *context, const char *name, const Elf64_Sym *symbo
 }
 
 bool allocator_names_one(const char *path, bool executable, const uint8_t *build_id,
-			 size_t build_id_bytes, char name[ALLOCATOR_NAME])
+			 size_t build_id_bytes, const struct engine_functions *engines,
+			 char name[ALLOCATOR_NAME])
 {
-	struct allocator_sight sight = { .executable = executable, .name = name };
+	struct allocator_sight sight = { .executable = executable,
+					 .engines = engines,
+					 .name = name };
 	struct binary file;
 
 	*name = '\0';

@@ -11,14 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine_functions.h"
+
 enum { ALLOCATOR_NAME = 64 };
 
 /*
  * True: the file has an allocator; `name` receives the function that shows it. A shared library's
  * exported malloc doesn't count: the program's calls may reach another library's. False, too, if
- * the file is missing or has another build-id (0 bytes: any).
+ * the file is missing or has another build-id (0 bytes: any). `engines`: functions of engines'
+ * heaps.
  */
 bool allocator_names_one(const char *path, bool executable, const uint8_t *build_id,
-			 size_t build_id_bytes, char name[ALLOCATOR_NAME]);
+			 size_t build_id_bytes, const struct engine_functions *engines,
+			 char name[ALLOCATOR_NAME]);
 
 #endif

@@ -467,10 +467,11 @@ static void add_engine(struct allocator_search *s, const struct engine_function 
 	uint16_t family = s->numbered;
 	uint32_t before = s->out->count;
 	unsigned roles = 0;
-	bool good = family < SHINY_ALLOCATOR_FAMILIES, any = head->call.api == SHINY_API_OWN;
+	bool good = family < SHINY_ALLOCATOR_FAMILIES, any = false;
 
 	for (size_t i = 0; i < s->found.count; i++)
-		any |= s->found.at[i].function == head;
+		any |= s->found.at[i].function->call.api == head->call.api &&
+		       engine_functions_shows(s->engines, s->found.at[i].function);
 	for (size_t i = 0; i < s->found.count && good && any; i++)
 		if (s->found.at[i].function->call.api == head->call.api)
 			good = add_engine_function(s, &s->found.at[i], family, &roles);

@@ -157,6 +157,15 @@ void engine_functions_free(struct engine_functions *functions)
 	*functions = (struct engine_functions){ 0 };
 }
 
+bool engine_functions_shows(const struct engine_functions *functions,
+			    const struct engine_function *function)
+{
+	unsigned api = function->call.api;
+
+	return api == SHINY_API_OWN || function == functions->rows.at ||
+	       function[-1].call.api != api;
+}
+
 static bool matches(const char *pattern, const char *name, uint16_t *bytes)
 {
 	const char *mark = strchr(pattern, '#');

@@ -49,6 +49,10 @@ void engine_functions_free(struct engine_functions *functions);
 const struct engine_function *engine_functions_find(const struct engine_functions *functions,
 						    const char *name, uint16_t *bytes);
 
+/* True if a file with this function has the engine's heap: its main one, or any of the user's. */
+bool engine_functions_shows(const struct engine_functions *functions,
+			    const struct engine_function *function);
+
 /* True if `setting` names a file. */
 bool engine_functions_from_file(const char *setting);
 

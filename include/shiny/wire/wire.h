@@ -283,6 +283,7 @@ enum {
 	SHINY_MODULE_GUESSED = 4,
 	/* the allocator functions that it exports beside the hooked names lead to the library */
 	SHINY_MODULE_REACHED = 8,
+	SHINY_MODULE_LATE = 16, /* it was opened when the program ran */
 	SHINY_BUILD_ID_MAX = 32,
 };
 struct shiny_module {

@@ -71,7 +71,10 @@ void apply_module(struct errands *errands, struct output *output, struct stream 
 				    .module = ids_module(&output->ids, in.path, in.module.build_id,
 							 in.module.build_id_bytes) };
 	id = &output->ids.modules.at[mapping.module - 1];
-	id->unreached |= !(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN));
+	if (!(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN))) {
+		id->unreached = true;
+		id->late |= in.module.flags & SHINY_MODULE_LATE;
+	}
 	module_file_keep(output, s->process, &in.module, id);
 	space_add(&s->process->space, &mapping);
 }

@@ -32,7 +32,8 @@ static bool is_told_before(const struct rings *rings, size_t ring)
 	return false;
 }
 
-static void look_at_executable(struct output *output, const struct ring_file *ring)
+static void look_at_executable(struct output *output, const struct ring_file *ring,
+			       const struct engine_functions *engines)
 {
 	char name[ALLOCATOR_NAME];
 
@@ -42,7 +43,7 @@ static void look_at_executable(struct output *output, const struct ring_file *ri
 		put_unseen(output, mem_format("%s: %s", ring->executable, ring->attach_text));
 	else if (ring->attach == SHINY_ATTACH_SYMBOLS &&
 		 !strstr(ring->attach_text, "own allocator patched") &&
-		 allocator_names_one(ring->executable, true, NULL, 0, name))
+		 allocator_names_one(ring->executable, true, NULL, 0, engines, name))
 		put_unseen(output,
 			   mem_format("%s: blocks of the allocator inside it (%s) were not "
 				      "recorded: `shinyctl doctor --probe` of it, then the next "
@@ -50,24 +51,38 @@ static void look_at_executable(struct output *output, const struct ring_file *ri
 				      ring->executable, name));
 }
 
-void unseen_heaps_find(const struct rings *rings, struct output *output)
+static void look_at_library(struct output *output, const struct id_module *m,
+			    const struct engine_functions *engines)
 {
 	char name[ALLOCATOR_NAME], path[ID_MODULE_PATH];
 
+	if (m->unreached &&
+	    allocator_names_one(id_module_path(m, path), false, m->build_id, m->build_id_bytes,
+				engines, name))
+		put_unseen(output,
+			   mem_format("%s: blocks of the allocator in it (%s) were not recorded: %s",
+				      m->path, name,
+				      m->late ? "it was opened when the program ran; with "
+						"LD_PRELOAD of it they are"
+					      : "its functions could not be reached"));
+}
+
+void unseen_heaps_find(const struct rings *rings, struct output *output)
+{
+	const char *setting = getenv("SHINY_ALLOCATOR") ?: "";
+	struct engine_functions engines = { 0 };
+	struct shiny_err *err = engine_functions_load(setting, &engines);
+
+	if (err) { /* its file changed since the program started */
+		shiny_err_free(err);
+		shiny_err_free(engine_functions_load("", &engines));
+	}
 	for (size_t i = 0; i < rings->all.count; i++)
 		if (!is_told_before(rings, i))
-			look_at_executable(output, rings->all.at[i]);
-	for (size_t i = 0; i < output->ids.modules.count; i++) {
-		const struct id_module *m = &output->ids.modules.at[i];
-
-		if (m->unreached &&
-		    allocator_names_one(id_module_path(m, path), false, m->build_id,
-					m->build_id_bytes, name))
-			put_unseen(output,
-				   mem_format("%s: blocks of the allocator in it (%s) were not "
-					      "recorded: its functions could not be reached",
-					      m->path, name));
-	}
+			look_at_executable(output, rings->all.at[i], &engines);
+	for (size_t i = 0; i < output->ids.modules.count; i++)
+		look_at_library(output, &output->ids.modules.at[i], &engines);
+	engine_functions_free(&engines);
 }
 
 bool unseen_heaps_probe(const struct rings *rings, struct output *output)

@@ -60,7 +60,8 @@ static void look_at_library(struct output *output, const struct id_module *m,
 	    allocator_names_one(id_module_path(m, path), false, m->build_id, m->build_id_bytes,
 				engines, name))
 		put_unseen(output,
-			   mem_format("%s: blocks of the allocator in it (%s) were not recorded: %s",
+			   mem_format("%s: blocks of the allocator in it (%s) were not recorded: "
+				      "%s",
 				      m->path, name,
 				      m->late ? "it was opened when the program ran; with "
 						"LD_PRELOAD of it they are"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/mem.h"
+#include "../base/row_order.h"
 #include "../base/units.h"
 #include "space/memory.h"
 #include "totals/headlines.h"
@@ -165,45 +166,92 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 	return err;
 }
 
-/* A process's resident memory that no rule classifies is reported from this size and share of its
+/* A process's resident memory in no recorded heap is reported from this size and share of its
  * resident memory on. Below, it is what the loader and libc map for themselves. */
-enum { UNCLASSIFIED_BYTES = 1 << 20, UNCLASSIFIED_PART = 20 };
+enum { GAP_BYTES = 1 << 20, GAP_PART = 20 };
+
+/* Such memory of one module, or of one name, in all processes. */
+struct gap {
+	const char *how, *by; /* "mapped by ", the module; "named ", its name; "", "": no hook saw
+			       * the calls */
+	const struct memory_process *most;
+	uint64_t rss;   /* in `most` */
+	size_t others;  /* processes */
+};
+struct gaps {
+	struct gap *rows;
+	size_t count, room;
+};
+
+ORDER_BY(by_rss, struct gap, ORDER_DOWN(rss) ?: ORDER_TEXT(by))
+
+static void add_gap(struct gaps *gaps, const struct memory_process *p, const char *how,
+		    const char *by, uint64_t rss)
+{
+	size_t i = 0;
+
+	if (!p->areas || rss < GAP_BYTES || (!*by && rss < p->sums.rss / GAP_PART))
+		return;
+	while (i < gaps->count &&
+	       (strcmp(gaps->rows[i].how, how) != 0 || strcmp(gaps->rows[i].by, by) != 0))
+		i++;
+	if (i == gaps->count)
+		*(struct gap *)rows_push(&gaps->rows, &gaps->count, &gaps->room,
+					 sizeof(*gaps->rows)) = (struct gap){ how, by, p, rss, 0 };
+	else if (rss > gaps->rows[i].rss)
+		gaps->rows[i] = (struct gap){ how, by, p, rss, gaps->rows[i].others + 1 };
+	else
+		gaps->rows[i].others++;
+}
+
+static void find_gaps(struct gaps *gaps, const struct memory_process *p)
+{
+	add_gap(gaps, p, "", "", memory_owner_total(p, "unclassified"));
+	for (size_t i = 0; i < p->owner_count; i++) {
+		const struct memory_owner *o = &p->owners[i];
+		const char *how = strcmp(o->owner, "mapped") == 0  ? "mapped by "
+				  : strcmp(o->owner, "named") == 0 ? "named "
+								   : NULL;
+
+		for (size_t d = 0; how && d < o->count; d++)
+			add_gap(gaps, p, how, o->details[d].detail, o->details[d].sums.rss);
+	}
+}
 
 /*
- * Adds one row: the process with most such memory, at its moment with most resident bytes. If the
- * kernel hides its list of mappings, all memory would be unclassified, so a note says so instead.
+ * Adds a row a module and name: the process with most such memory, at its moment with most resident bytes.
+ * If the kernel hides its list of mappings, all memory would be unclassified, so a note says so
+ * instead.
  */
 static struct shiny_err *add_memory(struct store *store, struct coverage *coverage)
 {
-	const struct memory_process *most = NULL;
 	SHINY_CLEANUP(memory_deinit) struct memory_history memory = { 0 };
-	uint64_t rss, most_rss = 0;
 	SHINY_CLEANUP(filter_deinit) struct filter all = { 0 };
-	size_t others = 0;
-	struct shiny_err *err = filter_resolve(store, NULL, &all);
+	struct gaps gaps = { 0 };
 
-	if (!err)
-		err = memory_load(store, &all, MEMORY_PEAK, 0, &memory);
-	for (size_t i = 0; i < memory.count; i++) {
-		const struct memory_process *p = &memory.processes[i];
+	SHINY_TRY(filter_resolve(store, NULL, &all));
+	SHINY_TRY(memory_load(store, &all, MEMORY_PEAK, 0, &memory));
+	for (size_t i = 0; i < memory.count; i++)
+		find_gaps(&gaps, &memory.processes[i]);
+	if (gaps.count)
+		qsort(gaps.rows, gaps.count, sizeof(*gaps.rows), by_rss);
+	for (size_t i = 0; i < gaps.count; i++) {
+		const struct gap *g = &gaps.rows[i];
+		char others[64] = "";
 
-		rss = memory_owner_total(p, "unclassified");
-		if (!p->areas || rss < UNCLASSIFIED_BYTES || rss < p->sums.rss / UNCLASSIFIED_PART)
-			continue;
-		others += most != NULL;
-		if (rss > most_rss) {
-			most = p;
-			most_rss = rss;
-		}
-	}
-	if (most)
+		if (g->others)
+			snprintf(others, sizeof(others), ", and likewise in %s,",
+				 units_noun(UNITS_NOUN_BUF, g->others, "other process"));
 		coverage_add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
-		    "%s of the %s resident in %s (pid %u)%s%s are in no heap that is recorded: no "
-		    "hook saw the calls that mapped them",
-		    units_bytes(UNITS_BUF, most_rss), units_bytes(UNITS_BUF, most->sums.rss),
-		    most->name, most->pid, others ? ", and likewise in " : "",
-		    others ? units_noun(UNITS_NOUN_BUF, others, "other process") : "");
-	return err;
+			     "%s of the %s resident in %s (pid %u)%s are in no heap that is "
+			     "recorded: %s%s",
+			     units_bytes(UNITS_BUF, g->rss),
+			     units_bytes(UNITS_BUF, g->most->sums.rss), g->most->name,
+			     g->most->pid, others, g->how,
+			     *g->how ? g->by : "no hook saw the calls that mapped them");
+	}
+	free(gaps.rows);
+	return NULL;
 }
 
 struct shiny_err *coverage_load(struct store *store, struct coverage *out)

@@ -18,8 +18,9 @@
  * such function. Stripped programs export the entries of their allocators (palloc, ngx_palloc,
  * Rf_allocVector), so functions whose name says that they allocate are passed over, as long as
  * another one has a name. Where a frame has no name, the call that led to it may have one
- * (called_names.h). If all of that is in boring code, a name of it is shown, and parts no sites:
- * it says at least whether a site runs in a thread or in the program's main function.
+ * (called_names.h). If all names are in boring code, the site is the next interesting frame above
+ * whose file or directory is known; without one, a boring name is shown, and parts no sites: it
+ * says at least whether a site runs in a thread or in the program's main function.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -243,6 +244,7 @@ static struct shiny_err *take_line(struct site_finder *f, sqlite3_stmt *row)
 struct chosen_frames {
 	uint32_t innermost;
 	uint32_t site;      /* the innermost interesting one */
+	uint32_t placed;    /* the next interesting one above it with a file */
 	uint32_t last;      /* the outermost one that was looked at */
 	/* functions above it, by id: */
 	uint32_t above;     /* the next one with a name that isn't an allocation function's */
@@ -255,10 +257,20 @@ static bool has_place(const struct site_frame *frame)
 	return frame->function || frame->source;
 }
 
+static uint32_t frame_of(const struct site_finder *f, const struct chosen_frames *found)
+{
+	if (!found->site)
+		return found->innermost;
+	return has_place(&f->frames[found->site]) || found->above || found->allocator ||
+			       !found->placed
+		       ? found->site
+		       : found->placed;
+}
+
 /* Returns the id of the site, adding it if necessary. */
 static uint32_t site_of(struct site_finder *f, const struct chosen_frames *found)
 {
-	uint32_t frame_id = found->site ? found->site : found->innermost;
+	uint32_t frame_id = frame_of(f, found);
 	const struct site_frame *frame = &f->frames[frame_id];
 	struct site_key key = { .vaddr = frame->function ? 0 : frame->vaddr,
 				.module = frame->module,
@@ -319,6 +331,8 @@ static bool look(const struct site_finder *f, const struct stack_part *part,
 			if (take_above(f, frame->function, frame->interesting, found))
 				return true;
 		}
+		if (found->site && !found->placed && frame->interesting && frame->source)
+			found->placed = id;
 		if (!found->site && frame->interesting) {
 			found->site = id;
 			found->boring = 0; /* it was below */

@@ -165,6 +165,9 @@ static inline void put_stacks(struct store *store)
 		must(store_put_stack(store, (uint32_t)i + 1, recorded_stacks[i], count));
 	}
 	put_deep_stacks(store);
+	must(store_put_frame(store, 7, 3, 0x1500, &(struct store_frame_line){ .file = "x/y.cc" },
+			     1));
+	must(store_put_stack(store, 12, (uint32_t[]){ 3, 7, 2 }, 3));
 	EACH(i, recorded_wrappers)
 		put_called(store, 20 + (uint32_t)i, 0x2000 + i, recorded_wrappers[i], (uint32_t)i);
 	EACH(i, recorded_more)

@@ -253,6 +253,10 @@ static void test_finished(void)
 	expect(store, "a nameless function is a site, named after its caller",
 	       "SELECT label FROM v_sites JOIN stack k USING (site) WHERE k.id = 2",
 	       "stripped.so+0x1234 \xe2\x86\x90 main");
+	expect(store, "if all names above are boring, the next place above is",
+	       "SELECT s.frame || ' ' || (s.above IS NULL) FROM stack k JOIN site s ON s.id = "
+	       "k.site WHERE k.id = 12",
+	       "7 1");
 	expect(store, "stacks of one line share a site",
 	       "SELECT function || line || ' ' || stacks || ' ' || allocs || ' ' || "
 	       "peak_bytes_at_most "
@@ -269,7 +273,7 @@ static void test_finished(void)
 	expect(store, "an id that is missing is NULL",
 	       "SELECT count(*) || ' ' || count(CASE WHEN 0 IN (site, frame0, frame1, frame5, "
 	       "tail) THEN 1 END) FROM stack",
-	       "33 0");
+	       "34 0");
 	expect(store, "no stack waits for the end any more", "SELECT count(*) FROM stack_waiting",
 	       "0");
 	expect(store, "sites hold every allocation", "SELECT SUM(allocs) FROM v_sites", "561");

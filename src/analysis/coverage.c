@@ -172,12 +172,12 @@ enum { GAP_BYTES = 1 << 20, GAP_PART = 20 };
 
 /* Such memory of one module, or of one name, in all processes. */
 struct gap {
-	const char *how, *by; /* "mapped by ", the module; "named ", its name; "", "": no hook saw
-			       * the calls */
+	const char *how, *by; /* "mapped by ", the module; "named ", its name; or no_hook, "" */
 	const struct memory_process *most;
 	uint64_t rss;   /* in `most` */
 	size_t others;  /* processes */
 };
+static const char no_hook[] = "that no hook saw mapped";
 struct gaps {
 	struct gap *rows;
 	size_t count, room;
@@ -206,7 +206,7 @@ static void add_gap(struct gaps *gaps, const struct memory_process *p, const cha
 
 static void find_gaps(struct gaps *gaps, const struct memory_process *p)
 {
-	add_gap(gaps, p, "", "", memory_owner_total(p, "unclassified"));
+	add_gap(gaps, p, no_hook, "", memory_owner_total(p, "unclassified"));
 	for (size_t i = 0; i < p->owner_count; i++) {
 		const struct memory_owner *o = &p->owners[i];
 		const char *how = strcmp(o->owner, "mapped") == 0  ? "mapped by "
@@ -219,9 +219,9 @@ static void find_gaps(struct gaps *gaps, const struct memory_process *p)
 }
 
 /*
- * Adds a row a module and name: the process with most such memory, at its moment with most resident bytes.
- * If the kernel hides its list of mappings, all memory would be unclassified, so a note says so
- * instead.
+ * Adds a row a module and name: the process with most such memory, at its moment with most
+ * resident bytes. If the kernel hides its list of mappings, all memory would be unclassified, so a
+ * note says so instead.
  */
 static struct shiny_err *add_memory(struct store *store, struct coverage *coverage)
 {
@@ -240,15 +240,13 @@ static struct shiny_err *add_memory(struct store *store, struct coverage *covera
 		char others[64] = "";
 
 		if (g->others)
-			snprintf(others, sizeof(others), ", and likewise in %s,",
+			snprintf(others, sizeof(others), ", and likewise in %s",
 				 units_noun(UNITS_NOUN_BUF, g->others, "other process"));
 		coverage_add(coverage, FINDING_WARN, "memory", "shinyctl memory FILE",
-			     "%s of the %s resident in %s (pid %u)%s are in no heap that is "
-			     "recorded: %s%s",
-			     units_bytes(UNITS_BUF, g->rss),
+			     "%s %s%s: in no recorded heap, of %s resident in %s (pid %u)%s",
+			     units_bytes(UNITS_BUF, g->rss), g->how, g->by,
 			     units_bytes(UNITS_BUF, g->most->sums.rss), g->most->name,
-			     g->most->pid, others, g->how,
-			     *g->how ? g->by : "no hook saw the calls that mapped them");
+			     g->most->pid, others);
 	}
 	free(gaps.rows);
 	return NULL;
@@ -261,8 +259,8 @@ struct shiny_err *coverage_load(struct store *store, struct coverage *out)
 	SHINY_TRY(add_processes(store, &coverage));
 	SHINY_TRY(add_unseen(store, &coverage));
 	SHINY_TRY(add_losses(store, &coverage));
-	SHINY_TRY(add_memory(store, &coverage));
 	SHINY_TRY(add_notes(store, &coverage));
+	SHINY_TRY(add_memory(store, &coverage));
 	SHINY_TRY(add_types(store, &coverage));
 	SHINY_TRY(add_names(store, &coverage));
 	*out = shiny_steal(coverage);

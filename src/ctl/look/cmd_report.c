@@ -9,6 +9,7 @@
 
 #include "../../base/bars.h"
 #include "../../base/cleanup.h"
+#include "../../base/line_fold.h"
 #include "../../base/text.h"
 #include "../../base/mem.h"
 #include "../../base/row_order.h"
@@ -18,14 +19,19 @@
 #include "../verb_body.h"
 
 enum {
-	FIRST_ROWS = 5,
-	OTHER_ROWS = 3, /* at most */
 	SCREEN = 50,	/* lines */
 	NAMED = 6,	/* roles and components listed by name */
-	NOT_SEEN = 3,
 	HEADLINES = 6,
 	TEXT_MOST = 220,
 };
+
+/* Rows of the page's first table, of each other one, and lines of what was not seen. The first of
+ * these with which the page fits a terminal of SCREEN lines are taken, or the last. */
+static const struct page_rows {
+	size_t first, others, unseen;
+} page_rows[] = { { 5, 3, 3 }, { 5, 2, 3 }, { 5, 1, 3 }, { 4, 1, 3 },
+		  { 3, 1, 2 }, { 3, 1, 1 }, { 2, 1, 1 } };
+
 /* Returns the share of allocations with a known type, by confidence, as text. */
 static char *types_text(const struct totals *s, const struct types *types)
 {
@@ -326,7 +332,7 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 	}
 }
 
-static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
+static void print_not_seen(struct ctl *ctl, const struct coverage *coverage, size_t limit)
 {
 	size_t shown = 0, more = 0;
 
@@ -337,7 +343,7 @@ static void print_not_seen(struct ctl *ctl, const struct coverage *coverage)
 		/* the last lines report losses */
 		if (row->state == FINDING_OK || strcmp(row->name, "lost") == 0)
 			continue;
-		if (shown == NOT_SEEN) {
+		if (shown == limit) {
 			more++;
 			continue;
 		}
@@ -452,41 +458,16 @@ static void print_churn(struct ctl *ctl, const struct report_page *page, size_t 
 	}
 }
 
-/* Returns how many rows each table but the first has, so that all fit a screen. */
-static size_t other_rows(const struct report_page *page)
+static void print_sections(struct ctl *ctl, const struct report_page *page,
+			   const struct page_rows *rows)
 {
-	const struct hotspots *o = &page->hotspots;
-	const struct totals *s = &page->totals;
-	size_t unseen = 0, tables, lines;
-
-	for (size_t i = 0; i < page->coverage.count; i++)
-		unseen += page->coverage.rows[i].state != FINDING_OK;
-	tables = (report_page_at_peak(page) && report_page_at_end(page)) +
-		 (o->retained.count && report_page_at_end(page)) + report_page_short_lived(page);
-	/* the head, the first table, the other tables' heads and sums, and what follows them */
-	lines = 8 + (s->peak_bytes > s->sums.at_peak_bytes) + (s->sums.abandoned > 0) +
-		(s->sums.inherited > 0) + page->resident.count +
-		(page->headlines.count < HEADLINES ? page->headlines.count : HEADLINES + 1);
-	lines += 6 + FIRST_ROWS + (o->roles.count > 1) + 4 * tables;
-	lines += page->keepers.count ? 3 + page->keepers.count : 0;
-	lines += 2 + 2 * page->hint_count + (unseen < NOT_SEEN ? unseen : NOT_SEEN + 1) + 4;
-	for (size_t rows = OTHER_ROWS; rows > 1; rows--)
-		if (lines + rows * tables < SCREEN)
-			return rows;
-	return 1;
-}
-
-static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer)
-{
-	const struct report_page *page = answer->result;
 	bool both = report_page_at_peak(page) && report_page_at_end(page);
-	size_t others = other_rows(page);
 
 	print_head(ctl, page);
 	if (report_page_at_peak(page))
-		print_peak(ctl, page, FIRST_ROWS);
-	print_end(ctl, page, both ? others : FIRST_ROWS);
-	print_churn(ctl, page, others);
+		print_peak(ctl, page, rows->first);
+	print_end(ctl, page, both ? rows->others : rows->first);
+	print_churn(ctl, page, rows->others);
 	keepers_print(&ctl->style, &page->keepers, "type");
 	ctl_heading(ctl, "Next", "");
 	for (size_t i = 0; i < page->hint_count; i++) {
@@ -496,7 +477,54 @@ static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer
 		fprintf(ctl->style.out, "  shinyctl %s %s\n", page->hints[i].command, file);
 		ctl_line(&ctl->style, TINT_DIM, text);
 	}
-	print_not_seen(ctl, &page->coverage);
+	print_not_seen(ctl, &page->coverage, rows->unseen);
+}
+
+/* Returns the page's text, folded as it will be. */
+static char *sections_text(struct ctl *ctl, const struct report_page *page,
+			   const struct page_rows *rows)
+{
+	FILE *out = ctl->style.out, *stream;
+	char *text = NULL;
+	size_t bytes;
+
+	stream = mem_stream_open(&text, &bytes);
+	ctl->style.out = ctl->style.width ? line_fold_open(stream, ctl->style.width) : stream;
+	print_sections(ctl, page, rows);
+	if (ctl->style.out != stream)
+		fclose(ctl->style.out);
+	mem_stream_close(stream);
+	ctl->style.out = out;
+	return text;
+}
+
+/* True if the page, and what is said of losses below it, fits a screen. */
+static bool fits(const char *text, const struct coverage *coverage)
+{
+	size_t lines = 2;
+
+	for (size_t i = 0; i < coverage->count; i++)
+		lines += strcmp(coverage->rows[i].name, "lost") ? 0 : 2; /* folded */
+	for (; (text = strchr(text, '\n')); text++)
+		lines++;
+	return lines < SCREEN;
+}
+
+static struct shiny_err *print_page(struct ctl *ctl, const struct answer *answer)
+{
+	const struct report_page *page = answer->result;
+	size_t sizes = sizeof(page_rows) / sizeof(*page_rows);
+	char *text = NULL;
+
+	for (size_t i = 0; i < sizes; i++) {
+		free(text);
+		text = sections_text(ctl, page, &page_rows[i]);
+		if (!ctl->style.width || ctl->options.given[OPT_LIMIT] ||
+		    fits(text, &page->coverage))
+			break;
+	}
+	fputs(text, ctl->style.out);
+	free(text);
 	return NULL;
 }
 

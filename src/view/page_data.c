@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../analysis/attribute/groups.h"
+#include "../analysis/coverage.h"
 #include "../analysis/totals/losses.h"
 #include "../analysis/totals/processes.h"
 #include "../base/cleanup.h"
@@ -462,11 +463,30 @@ void page_cells_put(struct json *json, const char *key, const struct cube_cells 
 	json_end(json);
 }
 
+/* Puts what was not seen: rows without a count. */
+static void put_unseen(struct json *json, const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->count; i++) {
+		const struct finding *row = &coverage->rows[i];
+
+		if (row->state == FINDING_OK || strcmp(row->name, "lost") == 0)
+			continue;
+		json_object_line(json, NULL);
+		json_text(json, "name", row->name);
+		json_bool(json, "loss", false);
+		json_text(json, "text", row->text);
+		json_text(json, "advice", row->advice);
+		json_end(json);
+	}
+}
+
 struct shiny_err *page_losses_put(struct json *json, struct store *store)
 {
-	struct losses losses = { 0 };
+	SHINY_CLEANUP(losses_deinit) struct losses losses = { 0 };
+	SHINY_CLEANUP(coverage_deinit) struct coverage coverage = { 0 };
 
 	SHINY_TRY(losses_load(store, &losses));
+	SHINY_TRY(coverage_load(store, &coverage));
 	json_number(json, "lost", losses.lost);
 	json_bool(json, "complete", !losses.incomplete);
 	json_array(json, "losses");
@@ -479,7 +499,7 @@ struct shiny_err *page_losses_put(struct json *json, struct store *store)
 		json_text(json, "advice", losses.rows[i].advice);
 		json_end(json);
 	}
+	put_unseen(json, &coverage);
 	json_end(json);
-	losses_deinit(&losses);
 	return NULL;
 }

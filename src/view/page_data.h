@@ -54,7 +54,7 @@ SHINY_MUST_CHECK struct shiny_err *page_makers_put(struct json *json, struct sto
 						   const struct page_cube *cube);
 /* Puts the cells as columns. `lives`: with lifetimes and ends. */
 void page_cells_put(struct json *json, const char *key, const struct cube_cells *cells, bool lives);
-/* Puts the losses into the open object. */
+/* Puts the losses, and what was not seen, into the open object. */
 SHINY_MUST_CHECK struct shiny_err *page_losses_put(struct json *json, struct store *store);
 
 #endif

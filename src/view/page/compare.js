@@ -2,7 +2,7 @@
 // The page of two sessions (compare_page.c): the rows of `shinyctl diff`, and the stacks of both as
 // a flame graph, red where the newer session has more, blue where it has less.
 import { bytes, change, count, share, time } from './words.js';
-import { byId, fillList, fillOptions, showLosses, showNav, startShell } from './shell.js';
+import { LOSS_COLUMNS, byId, fillList, fillOptions, showLosses, showNav, startShell } from './shell.js';
 import { Boxes, insideOf } from './boxes.js';
 import { drawFlame, searchFlame, zoomOut } from './flame.js';
 import { BYTES, COUNT, nameColumn, showTable, signed, tablesBuilt } from './tables.js';
@@ -180,9 +180,7 @@ const draw = {
   'c-limits': () => showTable('c-losses-table', [data.base, data.new].flatMap((session) =>
     session.losses.map((row) => ({ ...row, session: session.name }))), [
     { title: 'Session', field: 'session', width: 200 },
-    { title: 'What', field: 'text', widthGrow: 4, minWidth: 200 },
-    { title: 'Count', field: 'count', width: 120, ...COUNT },
-    { title: 'Loss', field: 'loss', width: 90, formatter: (c) => (c.getValue() ? 'yes' : 'no') },
+    ...LOSS_COLUMNS,
   ], []),
 };
 

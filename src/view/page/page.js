@@ -10,7 +10,7 @@ import { colourBy, drawFlame, searchFlame, zoomOut } from './flame.js';
 import { BYTES, COUNT, TIME, barColumn, most, nameColumn, showTable, sparkColumn, tablesBuilt }
   from './tables.js';
 import { answers, KEPT_BY, mapCells, pagesOf } from './answers.js';
-import { byId, cards, fillOptions, fillList, make, showLosses, showNav, startShell }
+import { LOSS_COLUMNS, byId, cards, fillOptions, fillList, make, showLosses, showNav, startShell }
   from './shell.js';
 import { startCompare } from './compare.js';
 import './page.css';
@@ -217,9 +217,7 @@ const draw = {
   },
   limits() {
     showTable('losses-table', data.losses, [
-      { title: 'What', field: 'text', widthGrow: 4, minWidth: 200 },
-      { title: 'Count', field: 'count', width: 120, ...COUNT },
-      { title: 'Loss', field: 'loss', width: 90, formatter: (c) => (c.getValue() ? 'yes' : 'no') },
+      ...LOSS_COLUMNS,
       { title: 'Advice', field: 'advice', widthGrow: 3, minWidth: 150 },
     ], []);
     const notes = [`Times are cut into ${data.intervals} intervals of ${time(data.interval_ns)}.`,

@@ -33,16 +33,29 @@ export function fillOptions(select, rows) {
   }));
 }
 
-// The line under the filter: what was lost of one session, or of two.
+const isUnseen = (row) => row.count === undefined;
+
+// The columns of what was lost, counted or not seen.
+export const LOSS_COLUMNS = [
+  { title: 'What', field: 'text', widthGrow: 4, minWidth: 200 },
+  { title: 'Count', field: 'count', width: 120, hozAlign: 'right',
+    formatter: (cell) => (isUnseen(cell.getData()) ? '' : count(cell.getValue())) },
+  { title: 'Loss', field: 'loss', width: 100,
+    formatter: (cell) => (isUnseen(cell.getData()) ? 'not seen' : cell.getValue() ? 'yes' : 'no') },
+];
+
+// The line under the filter: what was lost of one session, or of two, and how much was not seen.
 export function showLosses(sessions) {
   let bad = false;
   const texts = sessions.map((session) => {
     const lost = session.losses.filter((row) => row.loss);
+    const unseen = session.losses.filter(isUnseen).length;
     bad ||= lost.length > 0 || !session.complete;
     return (sessions.length > 1 ? `${session.name}: ` : '') +
       (session.complete ? '' : 'The recording was not finished. ') +
       (lost.length ? `Lost: ${lost.map((row) => `${count(row.count)} ${row.text}`).join('; ')}`
-        : 'Lost: nothing');
+        : 'Lost: nothing') +
+      (unseen ? `; not seen: ${count(unseen)} ${unseen > 1 ? 'things' : 'thing'}, under Loss` : '');
   });
   byId('loss').className = bad ? 'bad' : '';
   byId('loss').textContent = texts.join(' \u00b7 ');

@@ -37,7 +37,8 @@ const isUnseen = (row) => row.count === undefined;
 
 // The columns of what was lost, counted or not seen.
 export const LOSS_COLUMNS = [
-  { title: 'What', field: 'text', widthGrow: 4, minWidth: 200 },
+  { title: 'What', field: 'text', widthGrow: 4, minWidth: 200, variableHeight: true,
+    cssClass: 'whole' },
   { title: 'Count', field: 'count', width: 120, hozAlign: 'right',
     formatter: (cell) => (isUnseen(cell.getData()) ? '' : count(cell.getValue())) },
   { title: 'Loss', field: 'loss', width: 100,

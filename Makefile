@@ -214,10 +214,12 @@ $(O)/outside.a: $(LIB_O)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_O)
 
-# as a shared library, jemalloc's thread-local data does not fit in beside an audit library (LD_AUDIT)
+# As a shared library, jemalloc's thread-local data does not fit in beside an audit library (LD_AUDIT),
+# and the loader takes a fifth of a start for libstdc++, of which names' demangler is used.
+STATIC := $(subst -lstdc++,-l:libstdc++.a -static-libgcc,$(LIBS:-ljemalloc=-l:libjemalloc_pic.a))
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS:-ljemalloc=-l:libjemalloc_pic.a)
+	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(STATIC)
 
 # manual pages, completions and the skill for agents: what `shinyctl help` says, in other forms
 VERBS      := $(shell sed -nE 's/^SHINY_(VERB|ROWS).[A-Z]*, ([a-z]*),.*/\2/p' src/ctl/verbs.def)

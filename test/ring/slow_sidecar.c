@@ -145,6 +145,16 @@ static void *latecomer(void *unused)
 	return NULL;
 }
 
+/* As a sidecar does that has seen that no filter forbids it. */
+static void run_slow_asleep(void)
+{
+	if (!si_own_slot())
+		abort();
+	__atomic_store_n(&si_ring.processes[si_process.slot].may_sleep, 1 << 20,
+			 __ATOMIC_RELAXED); /* [ctl] */
+	run_slow();
+}
+
 static void run_still(void)
 {
 	uint64_t start = si_clock_ns(CLOCK_MONOTONIC);
@@ -192,11 +202,15 @@ int main(int argc, char **argv)
 {
 	/* clang-format off */
 	static const struct ring_case cases[] = {
-		{ "slow", "1m", .run = run_slow, .judge = judge_slow },
+		{ "slow asleep", "1m", .run = run_slow_asleep, .judge = judge_slow },
 		{ "still", "1m", .run = run_still, .judge = judge_still, .fills = true },
 		{ "aged", "1m", .run = run_aged, .judge = judge_still, .fills = true },
+		/* without leave to sleep, as the two above, for longer */
+		{ "slow", "1m", .run = run_slow, .judge = judge_slow },
 	};
 	/* clang-format on */
+	const char *lengthy = getenv("SHINY_TEST_LONG");
 
-	return ring_cases(argc, argv, cases, sizeof(cases) / sizeof(*cases));
+	return ring_cases(argc, argv, cases,
+			  sizeof(cases) / sizeof(*cases) - !(lengthy && *lengthy == '1'));
 }

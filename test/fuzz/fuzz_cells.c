@@ -7,8 +7,8 @@
  * documented, or say what is wrong in more than one line. The sanitizer build proves that nothing
  * is read wild.
  *
- *   fuzz_cells            each column once, with one of the values; of an unfinished session each
- *                         reference, and a third of the others
+ *   fuzz_cells            with one of the values each: each reference of a finished session, half
+ *                         of those of an unfinished one, a quarter and an eighth of other columns
  *   fuzz_cells PART OF    every cell with every value; part PART (from 0) of so many.
  *                         SHINY_TEST_LONG=1: each column with every value
  *
@@ -231,16 +231,16 @@ static int rows_of(sqlite3 *database, const char *table)
 static void sweep_column(const struct sweep *sweep, const struct content *seed,
 			 struct victim *cell, int rows, bool unfinished, struct progress *progress)
 {
-	static unsigned long cells, columns;
+	static unsigned long cells, columns[2], tried;
 	bool all = sweep->all_values, refers = target_of(cell->table, cell->column);
-	/* of a reference: none is there, and far beyond */
-	int first = all || refers ? 0 : (int)(columns % VALUES),
-	    last = all ? VALUES : refers ? 2 : first + 1;
+	unsigned one_of = (refers ? 1 : 4) * (unfinished ? 2 : 1);
+	int first, last;
 
-	columns++;
-	/* an unfinished one's other columns are read by the same code */
-	if (!all && unfinished && !refers && columns % 3)
+	if (!all && columns[refers]++ % one_of)
 		return;
+	/* of a reference: none is there, or far beyond */
+	first = all ? 0 : (int)(tried++ % (refers ? 2 : VALUES));
+	last = all ? VALUES : first + 1;
 	for (cell->row = 0; cell->row < (sweep->rows ? rows : 1); cell->row++)
 		for (cell->value = first; cell->value < last; cell->value++)
 			if (findings < FINDINGS && cells++ % sweep->of == sweep->part)

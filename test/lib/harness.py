@@ -259,7 +259,7 @@ def compilers_world():
 def compiled(command, output, cwd=None):
     """As run() of a compiler or linker that writes the file `output`, and none beside it. What a
     command has made of files of the same content is kept in $O/test/compiled, and taken from
-    there, as long as it is one of the last 400."""
+    there, as long as it is one of the last 600."""
     words = [shutil.which(command[0]) or command[0], *command[1:]]
     key = hashlib.sha256(compilers_world() + repr((words, output, cwd)).encode())
     if os.path.exists(words[0]):
@@ -284,7 +284,7 @@ def compiled(command, output, cwd=None):
         shutil.copy2(target, "%s.%d" % (kept, os.getpid()))
         os.replace("%s.%d" % (kept, os.getpid()), kept)
         by_age = sorted(glob.glob(shelf + "/*"), key=lambda path: -os.lstat(path).st_mtime)
-        for old in by_age[400:]:
+        for old in by_age[600:]:
             os.unlink(old)
     return made
 

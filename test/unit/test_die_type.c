@@ -720,8 +720,10 @@ static void libc(void)
 /* With further options. */
 static void again(void)
 {
+	layout("layout, gcc DWARF 5", "g++", "-gdwarf-5");
 	layout("layout, gcc DWARF 4", "g++", "-gdwarf-4");
 	layout("layout, gcc type units", "g++", "-gdwarf-5 -fdebug-types-section");
+	layout("layout, clang DWARF 4", "clang++", "-gdwarf-4");
 	layout("layout, clang DWARF 5", "clang++", "-gdwarf-5");
 	layout("layout, clang split", "clang++", "-g -gsplit-dwarf");
 	definitions("definitions, gcc", "g++", "-g");
@@ -730,8 +732,11 @@ static void again(void)
 	variables("variables, gcc -O2 DWARF 4", "gcc", "-O2 -gdwarf-4", 6, NULL);
 	variables("variables, gcc -O1 with frame pointers", "gcc", "-O1 -g -fno-omit-frame-pointer",
 		  6, NULL);
+	variables("variables, gcc -O2 split", "gcc", "-O2 -g -gsplit-dwarf", 6, NULL);
 	variables("variables, gcc not PIE", "gcc", "-O2 -g -no-pie -fno-pie", 6, NULL);
 	variables("variables, clang -O2", "clang", "-O2 -g", 6, NULL);
+	variables("variables, clang -O0", "clang", "-O0 -g -DMEMORY", 7, NULL);
+	sites("functions around a call, gcc", "g++", "-O2 -g");
 	sites("functions around a call, gcc DWARF 4", "g++", "-O2 -gdwarf-4");
 }
 
@@ -740,10 +745,8 @@ int main(void)
 	fixture_begin();
 	spelling();
 	names();
-	layout("layout, gcc DWARF 5", "g++", "-gdwarf-5");
 	layout("layout, gcc strict DWARF 3", "g++", "-gdwarf-3 -gstrict-dwarf");
 	layout("layout, gcc split", "g++", "-g -gsplit-dwarf");
-	layout("layout, clang DWARF 4", "clang++", "-gdwarf-4");
 	layout("layout, clang type units", "clang++", "-gdwarf-4 -fdebug-types-section");
 	members();
 	definitions("definitions, gcc split", "g++", "-g -gsplit-dwarf");
@@ -751,13 +754,10 @@ int main(void)
 		    "-gdwarf-4 -fdebug-types-section");
 	variables("variables, gcc -O2", "gcc", "-O2 -g", 6, NULL);
 	variables("variables, gcc -O0", "gcc", "-O0 -g -DMEMORY", 7, NULL);
-	variables("variables, gcc -O2 split", "gcc", "-O2 -g -gsplit-dwarf", 6, NULL);
 	variables("variables, gcc no .eh_frame", "gcc", "-O2 -g -fno-asynchronous-unwind-tables", 6,
 		  NULL);
 	variables("variables, gcc dwz", "gcc", "-O2 -g", 6, "dwz program");
 	variables("variables, clang -O2 DWARF 4", "clang", "-O2 -gdwarf-4", 6, NULL);
-	variables("variables, clang -O0", "clang", "-O0 -g -DMEMORY", 7, NULL);
-	sites("functions around a call, gcc", "g++", "-O2 -g");
 	sites("functions around a call, gcc type units", "g++", "-O2 -g -fdebug-types-section");
 	sites("functions around a call, clang", "clang++", "-O2 -g");
 	libc();

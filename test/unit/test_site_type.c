@@ -806,7 +806,6 @@ int main(void)
 	program("gcc -O2", "g++", "-O2 -g", 0);
 	program("gcc -O2 -flto", "g++", "-O2 -g -flto", 1);
 	program("clang -O2", "clang++", "-O2 -g", 0);
-	program("gcc -g1", "g++", "-O2 -g1", 36);
 	program("gcc without debug information", "g++", "-O2", 36);
 	attribute("an allocation without the attribute", "-gdwarf-5", "clang++ made.o -o program",
 		  false);
@@ -820,6 +819,7 @@ int main(void)
 	nonsense();
 	if (fixture_is_long()) {
 		program("gcc -O0", "g++", "-O0 -g", 0);
+		program("gcc -g1", "g++", "-O2 -g1", 36);
 		program("clang -O0", "clang++", "-O0 -g", 0);
 		program("clang without debug information", "clang++", "-O2", 36);
 		attribute("the attribute in DWARF 4", "-gdwarf-4", "clang++ made.o -o program",

@@ -108,8 +108,6 @@ static void fixture_classes(void)
 		unsigned sizes;
 	} cases[] = {
 		{ "gcc -O0", "g++", "-O0", NULL, BY_SYMBOL, 10 },
-		{ "gcc not PIE", "g++", "-O2 -no-pie -fno-pie", NULL, BY_SYMBOL, 10 },
-		{ "gcc stripped", "g++", "-O2", "strip", BY_RTTI, 0 },
 		{ "gcc not PIE stripped", "g++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI, 0 },
 		{ "gcc packed relocations stripped", "g++", "-O2 -Wl,-z,pack-relative-relocs",
 		  "strip", BY_RTTI, 0 },
@@ -117,10 +115,12 @@ static void fixture_classes(void)
 		{ "gcc no sections", "g++", "-O2", "objcopy --strip-section-headers", BY_RTTI, 0 },
 		{ "gcc -fno-rtti", "g++", "-O2 -fno-rtti", NULL, BY_SYMBOL, 10 },
 		{ "clang -O2 sized", "clang++", "-O2 -fsized-deallocation", NULL, BY_SYMBOL, 10 },
-		{ "clang not PIE stripped", "clang++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI,
-		  0 },
 		{ "clang -fno-rtti", "clang++", "-O1 -fno-rtti", NULL, BY_SYMBOL, 0 },
 		/* in the long form */
+		{ "gcc not PIE", "g++", "-O2 -no-pie -fno-pie", NULL, BY_SYMBOL, 10 },
+		{ "gcc stripped", "g++", "-O2", "strip", BY_RTTI, 0 },
+		{ "clang not PIE stripped", "clang++", "-O2 -no-pie -fno-pie", "strip", BY_RTTI,
+		  0 },
 		{ "gcc -O2", "g++", "-O2", NULL, BY_SYMBOL, 10 },
 		{ "gcc -O2 -fno-plt", "g++", "-O2 -fno-plt", NULL, BY_SYMBOL, 10 },
 		{ "gcc packed relocations", "g++", "-O2 -Wl,-z,pack-relative-relocs", NULL,
@@ -130,7 +130,7 @@ static void fixture_classes(void)
 		{ "clang -O2", "clang++", "-O2", NULL, BY_SYMBOL, 0 },
 		{ "clang stripped", "clang++", "-O2", "strip", BY_RTTI, 0 },
 	};
-	size_t count = sizeof(cases) / sizeof(*cases) - (fixture_is_long() ? 0 : 6);
+	size_t count = sizeof(cases) / sizeof(*cases) - (fixture_is_long() ? 0 : 9);
 
 	for (size_t i = 0; i < count; i++) {
 		if (!fixture_have(cases[i].compiler)) {

@@ -171,6 +171,8 @@ static void any_stack(const char *as_walked, const char *answers)
 		mmap(NULL, WORDS * 8 + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t low = si_tls.stack_low, high = si_tls.stack_high;
 	uint64_t generation = si_modules_generation;
+	const char *lengthy = getenv("SHINY_TEST_LONG");
+	unsigned rounds = lengthy && *lengthy == '1' ? ROUNDS : ROUNDS / 4;
 	struct si_writer *w = si_enter_any(FP);
 
 	check("any stack/stream", w != NULL, "no stream");
@@ -183,7 +185,7 @@ static void any_stack(const char *as_walked, const char *answers)
 	si_stack_is((uintptr_t)stack, (uintptr_t)(stack + WORDS), (uintptr_t)stack - SI_WALK_ROOM);
 	for (unsigned i = 0; i < PCS; i++)
 		si_row_store(pc_of(i), si_modules_generation, some_row(next_random()));
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		uint64_t r = next_random();
 		uintptr_t *fp =
 			stack + (r % 2 ? 2 + r / 4 % 8 * 2

@@ -382,13 +382,14 @@ def record(
 
 
 def wait_for(state, what):
-    """Waits until state() is true, and returns what it is."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    """Waits until state() is true, and returns what it is. It looks again when it has waited a
+    twentieth longer: who looks all the time takes the processor from whom it waits for."""
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < PATIENCE:
         value = state()
         if value:
             return value
-        time.sleep(0.005)
+        time.sleep(min(max(0.005, waited / 20), 0.2))
     raise TimeoutError("waited %d s for %s" % (PATIENCE, what))
 
 

@@ -101,10 +101,16 @@ def retained_by_label(order, parent, labels, sizes):
     return sums
 
 
-def chromium_and_ours(snapshot, session, taken):
-    """[(theirs, ours, label)] of bytes of types that both know, most first: of a parsed snapshot of
-    Chromium's and snapshot `taken` of the session."""
-    lists, kinds, names, sizes = rows_of(snapshot)
+def dominated(snapshot):
+    """(kinds, names, sizes, order, parent) of the nodes of a parsed heap snapshot."""
+    lists, *rows = rows_of(snapshot)
+    return *rows, *dominators(lists)
+
+
+def chromium_and_ours(nodes, session, taken):
+    """[(theirs, ours, label)] of bytes of types that both know, most first: of dominated() of
+    Chromium's snapshot and snapshot `taken` of the session."""
+    kinds, names, sizes, order, parent = nodes
     labels = chromium_labels({n for n, kind in zip(names, kinds) if kind == "native"})
     ours = [line.split(" ", 2)[2] for line in graph_lines(session, taken, "pairs")
             if line.startswith("type ")]
@@ -113,7 +119,6 @@ def chromium_and_ours(snapshot, session, taken):
     known = set(ours.values())
     of = [labels[n] if kind == "native" and labels[n] in known else None
           for n, kind in zip(names, kinds)]
-    order, parent = dominators(lists)
     theirs = retained_by_label(order, parent, of, [s if l else 0 for s, l in zip(sizes, of)])
     said = "".join("%s\t%s\n" % pair for pair in ours.items())
     told = dict(reversed(line.split(" ", 2)[1:])

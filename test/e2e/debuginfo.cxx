@@ -3,9 +3,10 @@
 // It prints where it allocates.
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <string>
 #include <vector>
+#if PART == 2
+#include <map>
+#endif
 
 #define HERE(text) std::printf("{\"function\":\"%s\",\"line\":%d}\n", text, __LINE__)
 #define OUTLINE __attribute__((noinline))

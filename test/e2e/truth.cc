@@ -24,7 +24,7 @@ using ledger::freeing;
 // the compiler must neither turn the call into a jump nor remove a new that is deleted
 #define KEEP(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
-static unsigned scale = 1;
+static unsigned scale = 5;
 
 // ---- the C family ----
 SITE void *truth_malloc(size_t size)
@@ -324,7 +324,7 @@ static void single()
 {
 	uint32_t state = 1;
 	void *kept[1000] = {};
-	for (unsigned i = 0; i < 20000 * scale; i++) {
+	for (unsigned i = 0; i < 4000 * scale; i++) {
 		unsigned at = chance(&state) % 1000;
 		truth_free(kept[at]);
 		switch (chance(&state) % 4) {
@@ -358,7 +358,7 @@ static pthread_barrier_t barrier;
 static void *worker(void *argument)
 {
 	uint32_t state = 100 + (uint32_t)(uintptr_t)argument;
-	for (unsigned i = 0; i < 20000 * scale; i++) {
+	for (unsigned i = 0; i < 4000 * scale; i++) {
 		// what another thread put there is freed here
 		void *mine = truth_malloc(16 + chance(&state) % 500);
 		void *theirs = __atomic_exchange_n(&exchange[chance(&state) % SLOTS], mine,
@@ -442,7 +442,7 @@ static void run_fork()
 static void run_realloc()
 {
 	void *pins[400];
-	for (unsigned round = 0; round < 20 * scale; round++) {
+	for (unsigned round = 0; round < 4 * scale; round++) {
 		for (int i = 0; i < 400; i++) {
 			void *p = truth_malloc(64);
 			// in the way of growing in place
@@ -474,7 +474,7 @@ static void run_realloc()
 
 static void run_aligned()
 {
-	for (unsigned i = 0; i < 2000 * scale; i++) {
+	for (unsigned i = 0; i < 400 * scale; i++) {
 		void *a = truth_aligned_alloc(64, 64 * (1 + i % 9)),
 		     *b = truth_posix_memalign(256, 1 + i % 700);
 		void *c = truth_memalign(32, i % 100), *d = i % 20 ? nullptr : truth_valloc(5000);
@@ -488,7 +488,7 @@ static void run_aligned()
 
 static void run_arrays()
 {
-	for (unsigned i = 0; i < 2000 * scale; i++) {
+	for (unsigned i = 0; i < 400 * scale; i++) {
 		char *a = truth_new_chars(i);
 		guarded *b = truth_new_guarded(i % 30);
 		wide_guarded *c = truth_new_wide_guarded(i % 5);
@@ -514,7 +514,7 @@ static void run_polymorphic()
 		truth_free(p);
 	for (unsigned i = 0; i < 500; i += 2)
 		drop(kept[i]);
-	for (unsigned i = 0; i < 1000 * scale; i++) {
+	for (unsigned i = 0; i < 200 * scale; i++) {
 		drop(truth_brief_animal()), drop(truth_brief_bird()), drop(truth_brief_diamond()),
 			drop(truth_brief_owner());
 		drop(truth_brief_box());
@@ -550,7 +550,7 @@ static void run_kill()
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	scale = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+	scale = argc > 2 ? (unsigned)atoi(argv[2]) : scale;
 	struct {
 		const char *name;
 		void (*run)();

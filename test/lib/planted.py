@@ -41,15 +41,14 @@ def build(
     plant=None,
     shift=False,
     shuffle=None,
-    strip=False,
+    strip="",
     compiler="g++",
     level="-O1",
-    debug="-g",
 ):
     """The program's path. `shuffle`: the seed of an order of its functions, which the linker is
-    told."""
+    told. `strip`: the option of strip(1), if anything is stripped."""
     path = os.path.join(TMP, name)
-    flags = ["-std=c++17", "-fno-builtin", "-ffunction-sections", level, debug]
+    flags = ["-std=c++17", "-fno-builtin", "-ffunction-sections", level, "-g"]
     flags += ["-DPLANT_" + plant] if plant else []
     flags += ["-DSHIFT"] if shift else []
     unit = _unit(compiler, *flags)
@@ -62,7 +61,7 @@ def build(
         link.append("-Wl,--section-ordering-file=" + path + ".order")
     _compiled(link, path)
     if strip:
-        _must(["strip", "-s", path])
+        _must(["strip", strip, path])
     return path
 
 

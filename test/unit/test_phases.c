@@ -130,6 +130,21 @@ int main(void)
 	curve[count - 1].most = 2000000;
 	line(1000000, 40);
 	phases("a spike within an interval", "rise 39, steady 79, spike 80, steady 120", 0);
+	line(1000000, 10);
+	line(1000000, 15);
+	draw(2400000);
+	draw(1000000);
+	curve[count - 1].most = 7000000;
+	line(1000000, 20);
+	phases("a spike that begins in the interval before",
+	       "rise 9, steady 24, spike 26, steady 46", 0);
+	line(1000000, 10);
+	line(1000000, 15);
+	draw(2400000);
+	curve[count - 1].most = 7000000;
+	draw(1000000);
+	line(1000000, 20);
+	phases("and one that ends in the next", "rise 9, steady 24, spike 26, steady 46", 0);
 	line(4400000, 50);
 	draw(2600000);
 	curve[count - 1].most = 4600000;

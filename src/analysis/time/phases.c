@@ -268,7 +268,9 @@ static bool is_spike(const struct curve *c, size_t first, size_t last)
 	return top - fmax(from, to) >= c->level && fabs(to - from) <= (top - fmin(from, to)) * BACK;
 }
 
-/* Makes a spike of each fall with the nearest rise before it that fits. */
+/* Makes a spike of each fall with the nearest rise before it that fits. The rises right before that
+ * one and the falls right behind belong to it if they fit, too: its first or last part may lie in
+ * another interval. */
 static size_t find_spikes(const struct curve *c, struct phase_piece *pieces, size_t count)
 {
 	size_t kept = 0;
@@ -276,12 +278,20 @@ static size_t find_spikes(const struct curve *c, struct phase_piece *pieces, siz
 	for (size_t i = 0; i < count; i++) {
 		struct phase_piece p = pieces[i];
 
+		if (p.kind == PHASE_FALL && kept && pieces[kept - 1].kind == PHASE_SPIKE &&
+		    is_spike(c, pieces[kept - 1].first, p.last)) {
+			pieces[kept - 1].last = p.last;
+			continue;
+		}
 		for (size_t k = kept;
 		     p.kind == PHASE_FALL && k-- > 0 && pieces[k].kind != PHASE_SPIKE;)
 			if (pieces[k].kind == PHASE_RISE && is_spike(c, pieces[k].first, p.last)) {
 				p = (struct phase_piece){ pieces[k].first, p.last, PHASE_SPIKE };
 				kept = k;
 			}
+		while (p.kind == PHASE_SPIKE && kept && pieces[kept - 1].kind == PHASE_RISE &&
+		       is_spike(c, pieces[kept - 1].first, p.last))
+			p.first = pieces[--kept].first;
 		pieces[kept++] = p;
 	}
 	return kept;

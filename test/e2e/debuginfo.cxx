@@ -4,9 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
-#if PART == 2
-#include <map>
-#endif
 
 #define HERE(text) std::printf("{\"function\":\"%s\",\"line\":%d}\n", text, __LINE__)
 #define OUTLINE __attribute__((noinline))
@@ -47,8 +44,8 @@ OUTLINE static long *inner(int n) { HERE("inner(int)"); long *p = (long *)std::m
 
 void *part_two(int n)
 {
-	std::map<int, item> found;
-	found.emplace(n, item(n));
-	return found.count(n) ? inner(n) : nullptr;
+	std::vector<item> found;
+	found.emplace_back(n);
+	return found.size() ? inner(n) : nullptr;
 }
 #endif

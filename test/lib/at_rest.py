@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded processes that stand still until the sidecar has looked at the memory of each, so that
 what the kernel lists of them before and after is what a look between the two must have found."""
+import contextlib
+import glob
 import os
 import signal
 import sqlite3
@@ -35,26 +37,30 @@ def look_counts(session):
         return {}
 
 
+def state_of(stat):
+    """The letter of a task's state in a file of /proc; X if it has ended."""
+    try:
+        with open(stat) as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
 def stop_all(pids):
-    """Stops processes, and tells when all stand still."""
+    """Stops processes. Returns those that stand still: a browser ends some of its own accord."""
     for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
-    for pid in pids:
-        for task in os.listdir("/proc/%d/task" % pid):
-            while True:
-                try:
-                    with open("/proc/%d/task/%s/stat" % (pid, task)) as file:
-                        if file.read().rsplit(")", 1)[1].split()[0] in "TtZX":
-                            break
-                except (FileNotFoundError, ProcessLookupError):
-                    break
-                time.sleep(0.01)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    for stat in [stat for pid in pids for stat in glob.glob("/proc/%d/task/*/stat" % pid)]:
+        while state_of(stat) not in "TtZX":
+            time.sleep(0.01)
+    return [pid for pid in pids if state_of("/proc/%d/stat" % pid) in "Tt"]
 
 
 def looked_at_rest(session, pids):
     """Looks while everything stands still: (begin, end, [(pid, kernel's sum before, after)]),
     CLOCK_BOOTTIME in ns."""
-    stop_all(pids)
+    pids = stop_all(pids)
     before, begin = {pid: rss_of(pid) for pid in pids}, time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     looks, end = look_counts(session), time.monotonic() + PATIENCE
     # one may be on its way to the file, and one may have begun before and be taken in later

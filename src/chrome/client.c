@@ -84,11 +84,15 @@ static void *work(void *context)
 			continue;
 		first = true;
 		if (c->asked || c->number || connection_time(CLOCK_MONOTONIC) >= next) {
+			/* our program's end that is asked for during a dump has one of its own */
+			bool ends = c->number || c->pidfd < 0;
+
 			c->asked = false;
 			dump(d);
 			if (d->period)
 				next = connection_time(CLOCK_MONOTONIC) + d->period;
-			connection_pass_on(c);
+			if (ends)
+				connection_pass_on(c);
 		} else {
 			connection_receive(c, wait_ms(next));
 		}

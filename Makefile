@@ -214,8 +214,8 @@ $(O)/outside.a: $(LIB_O)
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_O)
 
-# As a shared library, jemalloc's thread-local data does not fit in beside an audit library (LD_AUDIT),
-# and the loader takes a fifth of a start for libstdc++, of which names' demangler is used.
+# As a shared library, jemalloc's thread-local data does not fit in beside an audit library
+# (LD_AUDIT), and the loader takes a fifth of a start for libstdc++, whose demangler is used.
 STATIC := $(subst -lstdc++,-l:libstdc++.a -static-libgcc,$(LIBS:-ljemalloc=-l:libjemalloc_pic.a))
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
 	$(call say,LINK)

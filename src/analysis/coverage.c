@@ -166,26 +166,27 @@ static struct shiny_err *add_notes(struct store *store, struct coverage *coverag
 	return err;
 }
 
-/* A process's resident memory in no recorded heap is reported from this size and share of its
- * resident memory on. Below, it is what the loader and libc map for themselves. */
+/* A process's resident memory in no recorded heap is reported from this size on; what no hook saw
+ * mapped from this share of its resident memory on, too: less is what the loader and libc map for
+ * themselves. */
 enum { GAP_BYTES = 1 << 20, GAP_PART = 20 };
 
 /* Such memory of one module, or of one name, in all processes. */
-struct gap {
+struct memory_gap {
 	const char *how, *by; /* "mapped by ", the module; "named ", its name; or no_hook, "" */
 	const struct memory_process *most;
 	uint64_t rss;   /* in `most` */
 	size_t others;  /* processes */
 };
 static const char no_hook[] = "that no hook saw mapped";
-struct gaps {
-	struct gap *rows;
+struct memory_gaps {
+	struct memory_gap *rows;
 	size_t count, room;
 };
 
-ORDER_BY(by_rss, struct gap, ORDER_DOWN(rss) ?: ORDER_TEXT(by))
+ORDER_BY(by_rss, struct memory_gap, ORDER_DOWN(rss) ?: ORDER_TEXT(by))
 
-static void add_gap(struct gaps *gaps, const struct memory_process *p, const char *how,
+static void add_gap(struct memory_gaps *gaps, const struct memory_process *p, const char *how,
 		    const char *by, uint64_t rss)
 {
 	size_t i = 0;
@@ -196,15 +197,16 @@ static void add_gap(struct gaps *gaps, const struct memory_process *p, const cha
 	       (strcmp(gaps->rows[i].how, how) != 0 || strcmp(gaps->rows[i].by, by) != 0))
 		i++;
 	if (i == gaps->count)
-		*(struct gap *)rows_push(&gaps->rows, &gaps->count, &gaps->room,
-					 sizeof(*gaps->rows)) = (struct gap){ how, by, p, rss, 0 };
+		*(struct memory_gap *)rows_push(&gaps->rows, &gaps->count, &gaps->room,
+						sizeof(*gaps->rows)) =
+			(struct memory_gap){ how, by, p, rss, 0 };
 	else if (rss > gaps->rows[i].rss)
-		gaps->rows[i] = (struct gap){ how, by, p, rss, gaps->rows[i].others + 1 };
+		gaps->rows[i] = (struct memory_gap){ how, by, p, rss, gaps->rows[i].others + 1 };
 	else
 		gaps->rows[i].others++;
 }
 
-static void find_gaps(struct gaps *gaps, const struct memory_process *p)
+static void find_gaps(struct memory_gaps *gaps, const struct memory_process *p)
 {
 	add_gap(gaps, p, no_hook, "", memory_owner_total(p, "unclassified"));
 	for (size_t i = 0; i < p->owner_count; i++) {
@@ -227,7 +229,7 @@ static struct shiny_err *add_memory(struct store *store, struct coverage *covera
 {
 	SHINY_CLEANUP(memory_deinit) struct memory_history memory = { 0 };
 	SHINY_CLEANUP(filter_deinit) struct filter all = { 0 };
-	struct gaps gaps = { 0 };
+	struct memory_gaps gaps = { 0 };
 
 	SHINY_TRY(filter_resolve(store, NULL, &all));
 	SHINY_TRY(memory_load(store, &all, MEMORY_PEAK, 0, &memory));
@@ -236,7 +238,7 @@ static struct shiny_err *add_memory(struct store *store, struct coverage *covera
 	if (gaps.count)
 		qsort(gaps.rows, gaps.count, sizeof(*gaps.rows), by_rss);
 	for (size_t i = 0; i < gaps.count; i++) {
-		const struct gap *g = &gaps.rows[i];
+		const struct memory_gap *g = &gaps.rows[i];
 		char others[64] = "";
 
 		if (g->others)

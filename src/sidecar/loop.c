@@ -224,7 +224,8 @@ static bool work(struct loop *loop, uint64_t wall)
 	return some_end;
 }
 
-/* Returns the ns that a session waits for further programs when all of its programs have ended. */
+/* Returns the ns that a session waits for a first program, or for further ones when all of its
+ * programs have ended. A first one that somebody starts by hand can take seconds. */
 static uint64_t grace_of(struct session *session, const struct directory *dir)
 {
 	bool launched = session->options->launcher_fd >= 0;
@@ -233,7 +234,9 @@ static uint64_t grace_of(struct session *session, const struct directory *dir)
 		return 0;
 	if ((launched || directory_is_programs(&session->rings, dir)) && !any_comes(session, dir))
 		return 0;
-	return launched ? 100 * MS : 1000 * MS;
+	if (launched)
+		return 100 * MS;
+	return session->rings.all.count ? 1000 * MS : 10000 * MS;
 }
 
 /* True: the session is over, or fails. */

@@ -86,7 +86,8 @@ static void print_text(struct ctl *ctl, const struct live_sample *sample)
 	AUTO_FREE char *head = live_sample_head(sample);
 
 	ctl_line(&ctl->style, TINT_BOLD, head);
-	resident_print(&ctl->style, &sample->resident, sample->totals.processes > 1);
+	resident_print(&ctl->style, &sample->resident, RESIDENT_MOST,
+		       sample->totals.processes > 1);
 	for (size_t v = 0; v < LIVE_VIEWS; v++) {
 		const struct live_rows *rows = &sample->views[v];
 		size_t limit = ctl_limit(ctl, rows->count, ONCE_ROWS);

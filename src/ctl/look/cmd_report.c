@@ -25,12 +25,13 @@ enum {
 	TEXT_MOST = 220,
 };
 
-/* Rows of the page's first table, of each other one, and lines of what was not seen. The first of
- * these with which the page fits a terminal of SCREEN lines are taken, or the last. */
+/* Rows of the page's first table, of each other one, and lines of what was not seen and of resident
+ * memory. The first of these with which the page fits a terminal of SCREEN lines are taken, or the
+ * last. */
 static const struct page_rows {
-	size_t first, others, unseen;
-} page_rows[] = { { 5, 3, 3 }, { 5, 2, 3 }, { 5, 1, 3 }, { 4, 1, 3 },
-		  { 3, 1, 2 }, { 3, 1, 1 }, { 2, 1, 1 } };
+	size_t first, others, unseen, resident;
+} page_rows[] = { { 5, 3, 3, 3 }, { 5, 2, 3, 3 }, { 5, 1, 3, 3 }, { 4, 1, 3, 3 },
+		  { 3, 1, 2, 3 }, { 3, 1, 1, 2 }, { 2, 1, 1, 1 }, { 1, 1, 1, 1 } };
 
 /* Returns the share of allocations with a known type, by confidence, as text. */
 static char *types_text(const struct totals *s, const struct types *types)
@@ -137,7 +138,8 @@ static void print_course(const struct style *style, const struct totals *s)
 	free(bars);
 }
 
-static void print_head(struct ctl *ctl, const struct report_page *page)
+static void print_head(struct ctl *ctl, const struct report_page *page,
+		       const struct page_rows *rows)
 {
 	const struct style *style = &ctl->style;
 	const struct totals *s = &page->totals;
@@ -174,7 +176,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page)
 	}
 	if (s->peak_bytes && !page->partial)
 		print_course(style, s);
-	resident_print(style, &page->resident, s->processes > 1);
+	resident_print(style, &page->resident, rows->resident, s->processes > 1);
 }
 
 /* The bytes that a role, or a component, holds at the moment of a table. */
@@ -463,7 +465,7 @@ static void print_sections(struct ctl *ctl, const struct report_page *page,
 {
 	bool both = report_page_at_peak(page) && report_page_at_end(page);
 
-	print_head(ctl, page);
+	print_head(ctl, page, rows);
 	if (report_page_at_peak(page))
 		print_peak(ctl, page, rows->first);
 	print_end(ctl, page, both ? rows->others : rows->first);

@@ -120,11 +120,16 @@ char *resident_text(const struct resident *resident, size_t row, bool many)
 			  last ? " \xe2\x86\x92 memory" : "");
 }
 
-void resident_print(const struct style *style, const struct resident *resident, bool many)
+void resident_print(const struct style *style, const struct resident *resident, size_t rows,
+		    bool many)
 {
-	for (size_t i = 0; i < resident->count; i++) {
-		const struct resident_row *r = &resident->rows[i];
-		AUTO_FREE char *text = resident_text(resident, i, many);
+	struct resident shown = *resident;
+
+	if (shown.count > rows)
+		shown.count = rows;
+	for (size_t i = 0; i < shown.count; i++) {
+		const struct resident_row *r = &shown.rows[i];
+		AUTO_FREE char *text = resident_text(&shown, i, many);
 		AUTO_FREE char *line = mem_format("  %s", text);
 
 		ctl_line(style,

@@ -30,8 +30,9 @@ SHINY_MUST_CHECK struct shiny_err *resident_load(struct store *store, const stru
 						 enum memory_moment moment, struct resident *out);
 void resident_deinit(struct resident *resident);
 
-/* Prints the lines; `many`: with the processes' names. */
-void resident_print(const struct style *style, const struct resident *resident, bool many);
+/* Prints the first `rows` lines; `many`: with the processes' names. */
+void resident_print(const struct style *style, const struct resident *resident, size_t rows,
+		    bool many);
 /* Returns one of these lines; the caller frees it. */
 char *resident_text(const struct resident *resident, size_t row, bool many);
 

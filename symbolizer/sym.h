@@ -113,7 +113,9 @@ enum sym_vtable_source {
 	                      * vptr was read */
 	SYM_VTABLE_KIND,    /* no vtable: the description of a kind of garbage-collected objects;
 	                     * named, or labelled "module!kind+0x…" */
-	SYM_VTABLE_TEXT     /* no vtable: the type's name itself, which its allocator received */
+	SYM_VTABLE_TEXT,    /* no vtable: the type's name itself, which its allocator received */
+	SYM_VTABLE_G_TYPE,  /* no vtable: the name by which GObject knows the type */
+	SYM_VTABLE_OB_TYPE, /* likewise Python */
 };
 struct sym_vtable {
 	enum sym_vtable_source source;
@@ -156,6 +158,7 @@ enum sym_rule {
 	SYM_RULE_LEARNED,     /* other blocks of the same site had this vptr */
 	SYM_RULE_KIND,        /* the garbage collector received the kind with the allocation */
 	SYM_RULE_NAMED,       /* the allocator received a name with the allocation */
+	SYM_RULE_RUN_TIME,    /* the program's run time keeps the type of each object */
 };
 enum sym_form {
 	SYM_FORM_OBJECT, /* one T, or an object of a class derived from it */

@@ -406,6 +406,14 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 					  .confidence = SYM_HIGH };
 		return;
 	}
+	if (reading->vtable && (reading->vtable->source == SYM_VTABLE_G_TYPE ||
+				reading->vtable->source == SYM_VTABLE_OB_TYPE)) {
+		say(&c, "the program's run time keeps the object's type");
+		*out = (struct sym_type){ .type = reading->vtable->type,
+					  .rule = SYM_RULE_RUN_TIME,
+					  .confidence = SYM_EXACT };
+		return;
+	}
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_KIND) {
 		*out = (struct sym_type){ .type = reading->vtable->type,
 					  .bytes = reading->vtable->class_bytes,
@@ -445,7 +453,7 @@ const char *sym_rule_name(enum sym_rule rule)
 		[SYM_RULE_FUNCTION] = "function",   [SYM_RULE_VPTR] = "vptr",
 		[SYM_RULE_BOTH] = "both",	    [SYM_RULE_LEARNED] = "learned",
 		[SYM_RULE_THROWN] = "thrown",	    [SYM_RULE_KIND] = "kind",
-		[SYM_RULE_NAMED] = "named",
+		[SYM_RULE_NAMED] = "named",	    [SYM_RULE_RUN_TIME] = "run_time",
 	};
 
 	return names[rule];
@@ -457,7 +465,8 @@ const char *sym_vtable_source_name(enum sym_vtable_source source)
 		[SYM_VTABLE_NONE] = "none",	    [SYM_VTABLE_SYMBOL] = "symbol",
 		[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
 		[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
-		[SYM_VTABLE_TEXT] = "text"
+		[SYM_VTABLE_TEXT] = "text",	    [SYM_VTABLE_G_TYPE] = "g_type",
+		[SYM_VTABLE_OB_TYPE] = "ob_type"
 	};
 
 	return names[source];

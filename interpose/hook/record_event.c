@@ -80,6 +80,17 @@ void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shin
 	look_for_flush(fp);
 }
 
+/* Writes a record with an address and a word of 48 bits, and without a time. */
+static void write_word(struct si_writer *w, unsigned kind, void *address, uint64_t word,
+		       uint64_t now)
+{
+	if (!si_room(w, 1, now))
+		return;
+	shiny_publish(w->next, shiny_w0((uintptr_t)address >> SHINY_GRANULE_SHIFT, 0),
+		      word << SHINY_NAME_SHIFT | kind); /* [pub] */
+	w->next++;
+}
+
 void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api,
 			  const char *type)
 {
@@ -92,12 +103,8 @@ void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum sh
 	lost = w->lost;
 	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size,
 		       si_stack_id(w, fp, si_settings.depth, now), now);
-	if (type && w->lost == lost && si_room(w, 1, now)) {
-		shiny_publish(w->next, shiny_w0((uintptr_t)block >> SHINY_GRANULE_SHIFT, 0),
-			      (uint64_t)(uintptr_t)type << SHINY_NAME_SHIFT |
-				      SHINY_REC_NAMED); /* [pub] */
-		w->next++;
-	}
+	if (type && w->lost == lost)
+		write_word(w, SHINY_REC_NAMED, block, (uintptr_t)type, now);
 	si_leave(w);
 	look_for_flush(fp);
 }
@@ -346,6 +353,45 @@ void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const 
 	write_run(si_enter_any(fp), fp, SHINY_REC_CLASS, 0, &out,
 		  (uint32_t)(sizeof(out.class) + bytes + SHINY_RECORD_BYTES - 1) /
 			  SHINY_RECORD_BYTES);
+}
+
+void si_event_type_name(const uintptr_t *fp, uint64_t key, enum shiny_run_time run_time,
+			const char *name)
+{
+	struct {
+		struct shiny_type_name type;
+		char name[SHINY_TYPE_NAME_MAX];
+	} out = { .type = { .key = key, .run_time = run_time } };
+	uint32_t bytes = 0;
+
+	for (; bytes < sizeof(out.name) && name[bytes]; bytes++)
+		out.name[bytes] = name[bytes];
+	out.type.name_bytes = bytes;
+	/* always: keys must mean the same if recording is switched on later */
+	write_run(si_enter_any(fp), fp, SHINY_REC_TYPE_NAME, 0, &out,
+		  (uint32_t)(sizeof(out.type) + bytes + SHINY_RECORD_BYTES - 1) /
+			  SHINY_RECORD_BYTES);
+}
+
+void si_event_typed(const uintptr_t *fp, void *object, uint64_t key)
+{
+	struct si_writer *w = si_enter(fp);
+
+	if (!w)
+		return;
+	write_word(w, SHINY_REC_TYPED, object, key, si_ticks());
+	si_leave(w);
+}
+
+void si_event_engine_memory(const uintptr_t *fp, void *memory)
+{
+	struct si_writer *w = si_enter_any(fp);
+
+	if (!w)
+		return;
+	si_write_event(w, SHINY_REC_ENGINE_MEMORY, SHINY_REC_ENGINE_MEMORY, SHINY_API_MALLOC,
+		       (uintptr_t)memory, 0, 0, si_ticks());
+	si_leave(w);
 }
 
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map)

@@ -110,6 +110,18 @@ void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, boo
 /* Defines a class's index for this process and its children; `name` has class->name_bytes bytes. */
 void si_event_class(const uintptr_t *fp, const struct shiny_class *class, const char *name);
 
+/* Defines what a run time calls a type, for this process and its children; a name beyond
+ * SHINY_TYPE_NAME_MAX bytes is cut. */
+void si_event_type_name(const uintptr_t *fp, uint64_t key, enum shiny_run_time run_time,
+			const char *name);
+/* Records that a run time has made the object, of the type with this key, in a block that was
+ * recorded. */
+void si_event_typed(const uintptr_t *fp, void *object, uint64_t key);
+
+/* Records memory that an engine took from malloc; malloc's free may get it when the engine is not
+ * running. */
+void si_event_engine_memory(const uintptr_t *fp, void *memory);
+
 /* Records a mapping call that returned successfully. */
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map);
 

@@ -180,7 +180,7 @@ CREATE TABLE vtable (
 	id INTEGER PRIMARY KEY, -- id in this file
 	module INTEGER, -- module.id
 	vaddr INTEGER, -- address point, in the file
-	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), kind (no vtable: what describes a kind of garbage-collected objects), none
+	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), kind (no vtable: what describes a kind of garbage-collected objects), text (the name that the allocator received), g_type and ob_type (the name by which GObject or Python knows the type), none
 	type TEXT, -- class name or label, NULL when source is none
 	class_bytes INTEGER -- size of the class, 0 unknown
 );
@@ -231,7 +231,7 @@ CREATE TABLE type (
 	name TEXT NOT NULL, -- of the object, or of one element of an array or buffer; words that are no type where confidence is label
 	container TEXT, -- the container whose storage it is, NULL none
 	form TEXT NOT NULL, -- object, array, node (of the container), buffer (the container's elements)
-	rule TEXT NOT NULL, -- what it was concluded from: constructor, variable, allocator, vptr, both (site and vptr agree), learned, ...
+	rule TEXT NOT NULL, -- what it was concluded from: constructor, variable, allocator, vptr, both (site and vptr agree), learned, run_time, ...
 	confidence TEXT NOT NULL, -- exact, high, medium, low, label
 	source TEXT NOT NULL, -- site; or how the vptr's class got its name: symbol, rtti, label, building
 	bytes INTEGER NOT NULL, -- size of name, 0 unknown

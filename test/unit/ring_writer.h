@@ -227,6 +227,16 @@ static inline bool put_vptr(struct writer *w, uint64_t address, uint64_t word, u
 	return r != NULL;
 }
 
+static inline bool put_typed(struct writer *w, uint64_t address, uint64_t key)
+{
+	struct shiny_record *r = writer_room(w, w->base, 1);
+
+	if (r)
+		shiny_publish(r, shiny_w0(address >> SHINY_GRANULE_SHIFT, 0),
+			      key << SHINY_NAME_SHIFT | SHINY_REC_TYPED);
+	return r != NULL;
+}
+
 /* A garbage-collected object of the kind `index`, in its short form. */
 static inline bool put_object(struct writer *w, uint64_t n, uint64_t address, uint64_t size,
 			      uint32_t stack, uint32_t index)

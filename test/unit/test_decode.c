@@ -134,6 +134,14 @@ int main(void)
 	check_that("a tag's name too long",
 		   run(SHINY_REC_TAG_NAME, 0, 0, 2 + SHINY_TAG_NAME_MAX / SHINY_RECORD_BYTES) ==
 			   DECODE_BAD);
+	check_that("a type's name", run(SHINY_REC_TYPE_NAME, 0, 0, 17) == DECODE_RAW);
+	check_that("a type without a name", run(SHINY_REC_TYPE_NAME, 0, 0, 1) == DECODE_BAD);
+	check_that("a type's name too long", run(SHINY_REC_TYPE_NAME, 0, 0, 18) == DECODE_BAD);
+	begin();
+	put(0, shiny_w0(0x7ffff7a12340 >> 3, 0),
+	    UINT64_C(0xf123456789ab) << SHINY_NAME_SHIFT | SHINY_REC_TYPED);
+	check_that("a typed object", next() == DECODE_RAW && raw.address == 0x7ffff7a12340 &&
+					     raw.size == 0xf123456789ab);
 	begin();
 	put(0, SHINY_SIZE_LIMIT - 1, shiny_w1(5, SHINY_SIZE_LIMIT - 1, 0, SHINY_REC_TAG));
 	check_that("a tag", next() == DECODE_RAW && raw.kind == SHINY_REC_TAG &&

@@ -211,6 +211,72 @@ static void tags(void)
 	       0);
 }
 
+/* Names a type, as a run time or a liar does. */
+static void put_type(struct writer *w, uint64_t n, uint64_t key, uint32_t run_time,
+		     const char *name, uint32_t name_bytes)
+{
+	struct {
+		struct shiny_type_name type;
+		char name[16];
+	} out = { .type = { key, run_time, name_bytes } };
+
+	memcpy(out.name, name, strlen(name));
+	put_run(w, n, SHINY_REC_TYPE_NAME, 0, 0, 0, &out, sizeof(out));
+}
+
+/* Types that a run time names: of a block by its key, inside of the block, and never of another
+ * block. */
+static void run_times(void)
+{
+	enum { KEY = 0x555555001230, OTHER = 48 };
+	struct sidecar_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer w = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
+
+	process_make(h, 1, 0, 60);
+	put_type(&w, 1, KEY, SHINY_RUN_TIME_GOBJECT, "First", 5);
+	put_event(&w, 2, SHINY_REC_ALLOC, 0x1000, 64, 0, SHINY_API_MALLOC);
+	put_typed(&w, 0x1000, KEY);
+	put_event(&w, 3, SHINY_REC_ALLOC, 0x2000, 64, 0, SHINY_API_MALLOC);
+	put_typed(&w, 0x2030, KEY); /* private data before the object */
+	put_event(&w, 4, SHINY_REC_ALLOC, 0x3000, 64, 0, SHINY_API_MALLOC);
+	put_typed(&w, 0x3040, KEY); /* behind the block */
+	put_typed(&w, 0x3000, OTHER); /* a key without a name */
+	put_event(&w, 5, SHINY_REC_ALLOC, 0x4000, 64, 0, SHINY_API_MALLOC);
+	put_type(&w, 6, KEY, SHINY_RUN_TIME_PYTHON, "Second", 6);
+	put_typed(&w, 0x4000, KEY); /* the latest name */
+	put_type(&w, 7, KEY, SHINY_RUN_TIME_PYTHON, "a\0b", 3);
+	put_type(&w, 8, KEY, SHINY_RUN_TIME_PYTHON, "endless", 60);
+	put_type(&w, 9, KEY, SHINY_RUN_TIMES, "nobody's", 8);
+	put_event(&w, 10, SHINY_REC_REALLOC_BEGIN, 0x1000, 0, 0, SHINY_API_REALLOC);
+	put_event(&w, 11, SHINY_REC_REALLOC_DONE, 0x1800, 128, 0, SHINY_API_REALLOC);
+	/* memory of an engine: its first free is that, the second is wrong */
+	put_event(&w, 12, SHINY_REC_ENGINE_MEMORY, 0x9000, 0, 0, SHINY_API_MALLOC);
+	put_event(&w, 13, SHINY_REC_FREE, 0x9000, 0, 0, SHINY_API_FREE);
+	put_event(&w, 14, SHINY_REC_FREE, 0x9000, 0, 0, SHINY_API_FREE);
+	put_event(&w, 15, SHINY_REC_ENGINE_MEMORY, 0x9000, 0, 0, SHINY_API_MALLOC);
+	put_event(&child, 100, SHINY_REC_ALLOC, 0x5000, 64, 0, SHINY_API_MALLOC);
+	put_typed(&child, 0x5010, KEY); /* as its parent told */
+	put_event(&child, 101, SHINY_REC_FREE, 0x9000, 0, 0, SHINY_API_FREE);
+	if (!collected("run times/collect", h, &s))
+		return;
+	number("run times/first",
+	       (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type = 'First' AND "
+			     "rule = 'run_time' AND source = 'g_type' AND confidence = 'exact'"),
+	       3);
+	number("run times/second",
+	       (uint64_t)ask("SELECT SUM(allocs) FROM v_types WHERE type = 'Second' AND "
+			     "source = 'ob_type'"),
+	       2);
+	number("run times/no other", (uint64_t)ask("SELECT COUNT(*) FROM vtable"), 2);
+	number("run times/unmatched",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNMATCHED_TYPES'"), 2);
+	number("run times/bad",
+	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 3);
+	number("run times/wrong frees",
+	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+}
+
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
 static void forks(void)
 {
@@ -731,7 +797,7 @@ static void refusals(void)
 
 	h->version = 9;
 	munmap(h, h->ring_bytes);
-	refused("refuse/version", "version 9; this shinyctl reads version 6");
+	refused("refuse/version", "version 9; this shinyctl reads version 7");
 	h = begin(4);
 	h->magic = 0x0a21656d2065736f;
 	munmap(h, h->ring_bytes);
@@ -760,6 +826,7 @@ int main(void)
 	threads();
 	reallocs();
 	tags();
+	run_times();
 	forks();
 	replaced();
 	stacks_and_losses();

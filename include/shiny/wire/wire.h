@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 6u
+#define SHINY_VERSION 7u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -151,6 +151,7 @@ enum shiny_counter {
  *         larger ones are OBJECT_WIDE.
  * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the
  *         record before it.
+ * TYPED   w0: as NAMED. w1: 63..16 the type's key. Its time is that of the record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
  * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here
  *         on, 0 none. It is repeated at the beginning of each chunk: a chunk without it begins with
@@ -273,6 +274,18 @@ struct shiny_tag {
 	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
 	                      * record */
 	uint64_t reserved;
+};
+
+/* The name of a type, which TYPED records of this process and its children name by `key`; a later
+ * one of the same key replaces it. */
+enum { SHINY_TYPE_NAME_MAX = 256 };
+/* keys: GType; addresses of type objects */
+enum shiny_run_time { SHINY_RUN_TIME_GOBJECT, SHINY_RUN_TIME_PYTHON, SHINY_RUN_TIMES };
+struct shiny_type_name {
+	uint64_t key;
+	uint32_t run_time;   /* enum shiny_run_time */
+	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
+	                      * record */
 };
 
 enum {

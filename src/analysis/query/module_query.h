@@ -31,9 +31,11 @@ SHINY_MUST_CHECK struct shiny_err *modules_by_type(struct store *store, const ch
 /* Loads the module with this id, if there is one. */
 SHINY_MUST_CHECK struct shiny_err *module_of_id(struct store *store, uint32_t id,
 						struct module_rows *out);
-/* Finds the module and address of a vtable; module 0: no such vtable. */
+/* Finds the module and address of a vtable; module 0: no such vtable. *given: the type's name
+ * (malloc'ed) where a run time gave it and no module has it; else NULL. */
 SHINY_MUST_CHECK struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable,
-						    uint32_t *module, uint64_t *vaddr);
+						    uint32_t *module, uint64_t *vaddr,
+						    char **given);
 void module_rows_deinit(struct module_rows *rows);
 
 /* The blocks that a call in a module allocated, by its return address: those of stacks with it as

@@ -91,14 +91,18 @@ static struct shiny_err *open_module(struct explainer *e, uint32_t id, struct sy
 	return NULL;
 }
 
-static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_vtable *out)
+/* *given: malloc'ed text of `out`, or NULL. */
+static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_vtable *out,
+				   char **given)
 {
 	struct sym_module *module = NULL;
 	uint32_t number = 0;
 	uint64_t vaddr = 0;
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE };
-	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr));
+	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr, given));
+	if (*given)
+		*out = (struct sym_vtable){ .source = SYM_VTABLE_G_TYPE, .type = *given };
 	SHINY_TRY(open_module(e, number, &module));
 	if (module)
 		sym_vtable(module, vaddr, out);
@@ -139,6 +143,7 @@ static struct shiny_err *conclude(struct explainer *e, const struct type_origin 
 	struct sym_call calls[CALLS_MOST];
 	SHINY_CLEANUP(stack_calls_deinit) struct stack_calls stack = { 0 };
 	struct sym_reading reading = { .vtable = NULL };
+	AUTO_FREE char *given = NULL;
 	struct sym_vtable vtable;
 	struct sym_type site;
 	size_t count = 0;
@@ -150,7 +155,7 @@ static struct shiny_err *conclude(struct explainer *e, const struct type_origin 
 		SHINY_TRY(open_module(e, stack.rows[count].module, &calls[count].module));
 	}
 	if (origin->vtable)
-		SHINY_TRY(vtable_of(e, origin->vtable, &vtable));
+		SHINY_TRY(vtable_of(e, origin->vtable, &vtable, &given));
 	if (origin->vtable && vtable.source != SYM_VTABLE_NONE)
 		reading.vtable = &vtable;
 	reading.young = (origin->reading & 7) == SHINY_VPTR_FLUSH;

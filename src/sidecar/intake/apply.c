@@ -37,6 +37,16 @@ static void apply_tag(struct stream *s)
 		s->process->noticed.unnamed_tags++;
 }
 
+/* True if the `bytes` of a name are in the `room` bytes of a payload, and have no zero; else the
+ * record is counted. */
+static bool has_name(const struct stream *s, const char *name, uint32_t bytes, size_t room)
+{
+	bool good = bytes && bytes <= room && !memchr(name, 0, bytes);
+
+	s->process->noticed.bad_records += !good;
+	return good;
+}
+
 /* Reads the name in the payload at the head and terminates it. False: it is malformed. */
 static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_TAG_NAME_MAX + 1])
 {
@@ -46,11 +56,8 @@ static bool read_name(const struct stream *s, uint32_t *index, char name[SHINY_T
 	} in;
 	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
 
-	if (!in.tag.name_bytes || in.tag.name_bytes > bytes - sizeof(in.tag) ||
-	    memchr(in.name, 0, in.tag.name_bytes)) {
-		s->process->noticed.bad_records++;
+	if (!has_name(s, in.name, in.tag.name_bytes, bytes - sizeof(in.tag)))
 		return false;
-	}
 	*index = in.tag.index;
 	memcpy(name, in.name, in.tag.name_bytes);
 	name[in.tag.name_bytes] = '\0';
@@ -120,6 +127,28 @@ static void apply_constructor(struct output *output, struct stream *s, uint8_t k
 	e->stack = apply_stack_id(s, s->head.stack);
 }
 
+/* ---- types by the program's run time ---- */
+
+static void apply_type_name(struct output *output, struct stream *s)
+{
+	struct {
+		struct shiny_type_name type;
+		char name[SHINY_TYPE_NAME_MAX + 1];
+	} in;
+	size_t bytes = decode_payload(&s->head, &in, sizeof(in));
+	struct process *p = s->process;
+
+	if (!has_name(s, in.name, in.type.name_bytes, bytes - sizeof(in.type)))
+		return;
+	if (in.type.run_time >= SHINY_RUN_TIMES) {
+		p->noticed.bad_records++;
+		return;
+	}
+	in.name[in.type.name_bytes] = '\0';
+	key_ids_set(&p->type_names, in.type.key,
+		    ids_given(&output->ids, in.type.run_time, in.name));
+}
+
 /* ---- one record ---- */
 
 /* Applies records of collected objects, classes, tags and marks: all but the allocators'. */
@@ -156,6 +185,12 @@ static void apply_other(struct output *output, struct stream *s)
 	case SHINY_REC_DESTROYED:
 		apply_constructor(output, s, EVENT_DESTROY);
 		break;
+	case SHINY_REC_TYPE_NAME:
+		apply_type_name(output, s);
+		break;
+	case SHINY_REC_ENGINE_MEMORY:
+		key_ids_set(&s->process->engine_memory, s->head.address, 1);
+		break;
 	case SHINY_REC_TAG:
 		apply_tag(s);
 		break;
@@ -182,6 +217,8 @@ static bool is_defined_here(unsigned kind)
 	case SHINY_REC_MAP:
 	case SHINY_REC_OBJECT_KINDS:
 	case SHINY_REC_CLASS:
+	case SHINY_REC_TYPE_NAME:
+	case SHINY_REC_ENGINE_MEMORY:
 	case SHINY_REC_TAG:
 	case SHINY_REC_TAG_NAME:
 	case SHINY_REC_LOSS:
@@ -230,6 +267,9 @@ size_t apply_record(struct session *session, struct stream *s, uint64_t until, s
 		break;
 	case SHINY_REC_NAMED:
 		apply_named(&session->output, s);
+		break;
+	case SHINY_REC_TYPED:
+		apply_typed(&session->output, s);
 		break;
 	case SHINY_REC_STACK:
 	case SHINY_REC_STACK_LIKE:

@@ -144,6 +144,10 @@ static __attribute__((noinline, cold)) void free_of_unknown(struct stream *s, ui
 	struct process *p = s->process;
 	struct free_of_none free = { &p->noticed, address };
 
+	if (key_ids_get(&p->engine_memory, address)) {
+		key_ids_set(&p->engine_memory, address, 0);
+		return;
+	}
 	p->noticed.unknown_frees++;
 	deaths_each(&p->deaths, is_same, &free);
 }
@@ -366,6 +370,8 @@ void apply_vptr(struct output *output, struct stream *s)
 		if (entry->vtable && !(entry->flags & ENTRY_SECOND_WORD))
 			return;
 	}
+	if (entry->flags & ENTRY_GIVEN)
+		return;
 	had = (entry->flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
 	if (entry->vtable && ranks[reading] < ranks[had] &&
 	    second == !!(entry->flags & ENTRY_SECOND_WORD))
@@ -383,21 +389,43 @@ void apply_vptr(struct output *output, struct stream *s)
 	e->vtable = vtable;
 }
 
+/* Stores what the block's allocator or the program's run time said of its type. */
+static void apply_said(struct output *output, struct stream *s, struct entry *entry,
+		       uint32_t vtable, unsigned flags)
+{
+	struct event *e;
+
+	entry->vtable = vtable;
+	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) | flags;
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
+	e->address = entry->address;
+	e->size = 0;
+	e->api = SHINY_VPTR_SETTLED;
+	e->vtable = vtable;
+}
+
 void apply_named(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_find(&p->registry, s->head.address);
 	const struct mapping *m = space_find(&p->space, s->head.size);
-	struct event *e;
 
-	if (!entry || !m) {
+	if (!entry || !m)
 		p->noticed.unmatched_vptrs++;
-		return;
-	}
-	entry->vtable = ids_vtable(&output->ids, m->module, s->head.size - m->bias, true);
-	entry->flags &= ~(unsigned)ENTRY_OF_VTABLE;
-	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
-	e->size = 0;
-	e->api = SHINY_VPTR_SETTLED;
-	e->vtable = entry->vtable;
+	else
+		apply_said(output, s, entry,
+			   ids_vtable(&output->ids, m->module, s->head.size - m->bias, true), 0);
+}
+
+/* A GObject's block begins with its private data, of less than 64 KiB. */
+void apply_typed(struct output *output, struct stream *s)
+{
+	struct process *p = s->process;
+	struct entry *entry = registry_containing(&p->registry, s->head.address, UINT16_MAX);
+	uint32_t vtable = key_ids_get(&p->type_names, s->head.size);
+
+	if (!entry || !vtable)
+		p->noticed.unmatched_vptrs++;
+	else
+		apply_said(output, s, entry, vtable, ENTRY_GIVEN);
 }

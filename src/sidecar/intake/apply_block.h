@@ -22,6 +22,9 @@ void apply_vptr(struct output *output, struct stream *stream);
 /* Takes the type's name that the allocator was given: the text is in a module, as a vtable is. */
 void apply_named(struct output *output, struct stream *stream);
 
+/* Gives the block that contains the object at the head the type of the head's key. */
+void apply_typed(struct output *output, struct stream *stream);
+
 /* Call when the stream ends: a realloc that had begun did not happen. */
 void apply_realloc_end(struct stream *stream);
 

@@ -183,7 +183,8 @@ static void conclude_row(struct concluder *c, struct tally_row *row, const struc
 		reading.vtable = &c->names->vtables[s->vtable];
 	sym_type_combine(c->names->sym, site, &reading, &row->sizes, &row->type, NULL);
 	if (row->type.rule == SYM_RULE_VPTR || row->type.rule == SYM_RULE_BOTH ||
-	    row->type.rule == SYM_RULE_KIND || row->type.rule == SYM_RULE_NAMED)
+	    row->type.rule == SYM_RULE_KIND || row->type.rule == SYM_RULE_NAMED ||
+	    row->type.rule == SYM_RULE_RUN_TIME)
 		row->vtable = s->vtable;
 }
 

@@ -165,6 +165,18 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 	free(innermost);
 }
 
+static struct sym_vtable given_type(const struct id_given *given)
+{
+	static const enum sym_vtable_source sources[] = {
+		[SHINY_RUN_TIME_GOBJECT] = SYM_VTABLE_G_TYPE,
+		[SHINY_RUN_TIME_PYTHON] = SYM_VTABLE_OB_TYPE,
+	};
+
+	return (struct sym_vtable){ .source = sources[given->run_time],
+				    .type = given->name,
+				    .class_named = true };
+}
+
 /* Names the vtables, into vtables[id]. */
 static void name_vtables(struct session *session, struct sym_module **modules,
 			 struct sym_vtable *vtables)
@@ -179,8 +191,10 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 					    .module = v->module,
 					    .vaddr = v->vaddr };
 
+		if (v->given)
+			*vtable = given_type(&session->output.ids.given.at[v->vaddr]);
 		/* a damaged file may have a vtable outside any module; it stays nameless */
-		if (v->kind && v->module)
+		else if (v->kind && v->module)
 			sym_object_kind(modules[v->module], v->vaddr, vtable);
 		else if (v->module)
 			sym_vtable(modules[v->module], v->vaddr, vtable);

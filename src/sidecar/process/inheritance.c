@@ -72,6 +72,8 @@ static void take_over(struct session *session, struct process *child)
 	objects_clone_kinds(&child->objects, &parent->objects);
 	indices_clone(&child->classes, &parent->classes);
 	indices_clone(&child->tags, &parent->tags);
+	key_ids_clone(&child->type_names, &parent->type_names);
+	key_ids_clone(&child->engine_memory, &parent->engine_memory);
 	stats_clone_sites(&child->stats, &parent->stats);
 	registry_each(&parent->registry, inherit, &heir);
 	deaths_each(&parent->deaths, inherit_undone, &heir);

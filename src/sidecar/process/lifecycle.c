@@ -177,6 +177,8 @@ void process_destroy(struct process *p)
 	objects_deinit(&p->objects);
 	free(p->classes.ids.at);
 	free(p->tags.ids.at);
+	key_ids_deinit(&p->type_names);
+	key_ids_deinit(&p->engine_memory);
 	space_deinit(&p->space);
 	stats_deinit(&p->stats);
 	mappings_destroy(p->memory);

@@ -71,6 +71,10 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		return raw->count > sizeof(struct shiny_tag) / SHINY_RECORD_BYTES &&
 		       raw->count <=
 			       (sizeof(struct shiny_tag) + SHINY_TAG_NAME_MAX) / SHINY_RECORD_BYTES;
+	case SHINY_REC_TYPE_NAME:
+		return raw->count > sizeof(struct shiny_type_name) / SHINY_RECORD_BYTES &&
+		       raw->count <= (sizeof(struct shiny_type_name) + SHINY_TYPE_NAME_MAX) /
+					     SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events, MODULE_GONE and MOVED */
@@ -152,7 +156,7 @@ static enum decode_result decode_one(struct record_cursor *c, const struct shiny
 			out->stack = 0;
 			if (when_of(r) && !set_time(c, c->base + when_of(r) - 1, latest))
 				return DECODE_BAD;
-		} else if (out->kind == SHINY_REC_NAMED) {
+		} else if (out->kind == SHINY_REC_NAMED || out->kind == SHINY_REC_TYPED) {
 			out->size = r->w1 >> SHINY_NAME_SHIFT;
 			out->stack = 0;
 		} else if (out->kind == SHINY_REC_OBJECT) {

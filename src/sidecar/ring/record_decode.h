@@ -22,7 +22,8 @@
 struct raw {
 	uint64_t time; /* ticks; the previous record's, if this one has none */
 	uint64_t address;
-	uint64_t size; /* VPTR: the word; LOSS: how many; STACK: frames; STACK_LIKE: its aux */
+	uint64_t size; /* VPTR: the word; TYPED: the key; LOSS: how many; STACK: frames;
+	                * STACK_LIKE: its aux */
 	uint32_t stack; /* the stream's number of the stack, 0 none */
 	union {
 		uint16_t count; /* runs: payload records */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../base/hash.h"
+#include "../../base/hash_bytes.h"
 
 void ids_deinit(struct ids *ids)
 {
@@ -18,6 +19,10 @@ void ids_deinit(struct ids *ids)
 		if (ids->modules.at[i].file >= 0)
 			close(ids->modules.at[i].file);
 	}
+	for (size_t i = 0; i < ids->given.count; i++)
+		free(ids->given.at[i].name);
+	free(ids->given.at);
+	hash_table_deinit(&ids->given_table);
 	free(ids->modules.at);
 	free(ids->frames.at);
 	free(ids->vtables.at);
@@ -95,6 +100,24 @@ uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 		hash_table_add(&ids->vtable_table, hash, at);
 	}
 	return at + 1;
+}
+
+uint32_t ids_given(struct ids *ids, unsigned run_time, const char *name)
+{
+	uint64_t hash = hash_keys(hash_bytes(name, strlen(name)), run_time);
+	uint32_t at = hash_table_find(&ids->given_table, hash, i,
+				      ids->given.at[i].run_time == run_time &&
+					      !strcmp(ids->given.at[i].name, name));
+
+	if (at == HASH_NONE) {
+		at = (uint32_t)ids->given.count;
+		*vec_push(&ids->vtables) = (struct id_place){ .given = true, .vaddr = at };
+		*vec_push(&ids->given) = (struct id_given){ mem_text(name),
+							    (uint32_t)ids->vtables.count,
+							    (uint8_t)run_time };
+		hash_table_add(&ids->given_table, hash, at);
+	}
+	return ids->given.at[at].vtable;
 }
 
 static uint64_t hash_frames(const uint32_t *frames, uint32_t count)

@@ -31,12 +31,18 @@ struct id_module {
 	                 * it leads to the library */
 	bool late; /* in some such process it was opened when the program ran */
 };
-/* a frame (return address), a vtable's address point or the description of a garbage collector's
- * kind */
+/* a frame (return address), a vtable's address point, the description of a garbage collector's
+ * kind, or a name that a run time gave */
 struct id_place {
 	uint32_t module;
-	bool kind; /* it describes a kind */
+	bool kind;  /* it describes a kind */
+	bool given; /* `vaddr` is an index in `given`, and no module has it */
 	uint64_t vaddr;
+};
+struct id_given {
+	char *name;
+	uint32_t vtable;
+	uint8_t run_time; /* enum shiny_run_time */
 };
 struct id_stack {
 	uint32_t first, count; /* in stack_frames */
@@ -47,7 +53,8 @@ struct ids { /* element i of a vector has id i + 1 */
 	VEC(struct id_place) vtables;
 	VEC(struct id_stack) stacks;
 	VEC(uint32_t) stack_frames;
-	struct hash_table frame_table, vtable_table, stack_table;
+	VEC(struct id_given) given;
+	struct hash_table frame_table, vtable_table, stack_table, given_table;
 };
 
 void ids_deinit(struct ids *ids);
@@ -61,6 +68,8 @@ uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);
 /* `kind`: the place is not a vtable, but describes a kind of garbage-collected objects, and tells
  * their type as a vtable does. */
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind);
+/* Returns the id among the vtables of a type that a run time (enum shiny_run_time) calls `name`. */
+uint32_t ids_given(struct ids *ids, unsigned run_time, const char *name);
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count);
 
 #endif

@@ -50,8 +50,9 @@ enum {
 	ENTRY_SECOND_WORD = 1 << 9,  /* `vtable` was in the second word */
 	ENTRY_WATCHED = 1 << 10,      /* its end goes to output->watched_ends */
 	ENTRY_DOUBTED = 1 << 11,     /* `vtable` may have been read during its construction */
+	ENTRY_GIVEN = 1 << 12,       /* `vtable` is what the program's run time said of the block */
 	/* all that is known of `vtable` */
-	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED,
+	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED | ENTRY_GIVEN,
 };
 
 struct entry {
@@ -201,6 +202,22 @@ static inline struct entry *registry_search(struct cells *c, uint64_t address)
 static inline struct entry *registry_find(const struct registry *r, uint64_t address)
 {
 	return registry_search(registry_segment(r, registry_hash(address))->cells, address);
+}
+
+/*
+ * Returns the block that contains `address`, and begins at it or a multiple of 16 bytes below it,
+ * at most `most`; NULL: there is none. It looks at each such place: call it for rare events.
+ */
+static inline struct entry *registry_containing(const struct registry *r, uint64_t address,
+						uint64_t most)
+{
+	for (uint64_t back = 0; back <= most && back < address; back += 16) {
+		struct entry *entry = registry_find(r, address - back);
+
+		if (entry)
+			return back < entry->size ? entry : NULL;
+	}
+	return NULL;
 }
 
 /*

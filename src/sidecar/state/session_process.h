@@ -16,6 +16,7 @@
 
 #include "deaths.h"
 #include "indices.h"
+#include "key_ids.h"
 #include "objects.h"
 #include "registry.h"
 #include "space.h"
@@ -61,6 +62,8 @@ struct process {
 	struct registry registry;
 	struct objects objects;
 	struct indices classes, tags;
+	struct key_ids type_names;    /* keys of TYPE_NAME: ids of vtables */
+	struct key_ids engine_memory; /* addresses of ENGINE_MEMORY that malloc may get back: 1 */
 	struct space space;
 	struct stats stats;
 	struct deaths deaths;

@@ -496,9 +496,9 @@ static bool boot(void)
 	si_readable_boot();
 	part(" modules + ");
 	reach_allocator(start.environment, si_ring.header);
-	add_attached(si_ring.header, words);
 	part(" allocator + ");
 	reach_collected(start.environment, si_ring.header);
+	add_attached(si_ring.header, words);
 	part(" patches + ");
 	say("ring in ", directory);
 	say("allocator: ", si_ring.header->attach_text);

@@ -53,7 +53,9 @@ bool si_is_from_below(const uintptr_t *fp);
 static inline void *si_record_alloc(const uintptr_t *fp, void *block, size_t size,
 				    enum shiny_api api)
 {
-	if (block && !si_nested(fp))
+	if (block && SI_UNLIKELY(si_nested(fp)))
+		si_inner_block(fp, block);
+	else if (block)
 		si_event_alloc(fp, block, size, api);
 	return block;
 }

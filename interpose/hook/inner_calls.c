@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <sys/rseq.h>
 
+#include "record_event.h"
+
 __thread const uintptr_t *si_outer;
+__thread uintptr_t si_engine_took;
 
 static bool same_module(const void *a, const void *b)
 {
@@ -31,6 +34,14 @@ bool si_nested_slow(const uintptr_t *fp)
 		return !is_libc((const void *)fp[1]);
 	si_outer = NULL;
 	return false;
+}
+
+void si_inner_block(const uintptr_t *fp, void *block)
+{
+	if (si_engine_took > 1)
+		si_event_engine_memory(fp, (void *)si_engine_took);
+	if (si_engine_took)
+		si_engine_took = (uintptr_t)block;
 }
 
 /* True unless the function is the C library's, or this library's: a guard, or a substitute for a

@@ -14,6 +14,9 @@
  * it records no event. Calls of the C library there count as the program's all the same: it
  * allocates thread-specific data, for instance, and frees them later, when no allocator runs.
  *
+ * An engine's own heap may take its memory from malloc, and give it back when no engine runs: when
+ * a thread ends. So the sidecar learns of it (ENGINE_MEMORY), unless the engine only hands it on.
+ *
  * glibc's functions never call the public names, so hooks call them directly, at no cost. Any other
  * library's functions get a guard in the table of real functions (next.h) that sets the mark.
  */
@@ -34,6 +37,13 @@
 SI_INTERNAL __thread const uintptr_t *si_outer;
 
 SI_COLD bool si_nested_slow(const uintptr_t *fp);
+
+/* The memory that the engine in whose call the thread is has taken from malloc; 1: none yet; 0: the
+ * thread is in no engine's call. */
+SI_INTERNAL __thread uintptr_t si_engine_took;
+
+/* Call instead of recording a block that malloc hands out below another call. */
+SI_COLD void si_inner_block(const uintptr_t *fp, void *block);
 
 /* True if an event at `fp` is made by the allocator that serves another call. */
 static inline bool si_nested(const uintptr_t *fp)

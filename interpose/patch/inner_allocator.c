@@ -46,10 +46,11 @@
 
 static const struct engine_row {
 	const char *name;
-	enum shiny_api api;
+	unsigned api; /* as in struct shiny_allocator_call */
 } engine_rows[] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) { text, SHINY_API_##a },
+#define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) { text, SHINY_APIS + SHINY_RUN_TIME_##r },
 #include <shiny/wire/allocator.def>
 };
 
@@ -124,20 +125,31 @@ static bool same_setting(const struct shiny_allocator_file *f)
 	return false;
 }
 
+/* True if it is a function about types, and none of an allocator. */
+static bool is_of_types(const struct shiny_allocator_call *c)
+{
+	return c->kind == SHINY_CALL_TYPE_NAME || c->kind == SHINY_CALL_TYPED;
+}
+
 static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_main_image *image)
 {
 	const struct shiny_allocator_call *c = &e->call;
 	const uint8_t arguments[] = { c->block, c->size, c->count, c->plus };
 	bool takes_block = c->kind == SHINY_CALL_END || c->kind == SHINY_CALL_MOVE ||
 			   c->kind == SHINY_CALL_MOVE_OUT || c->kind == SHINY_CALL_MOVE_AT ||
-			   c->kind == SHINY_CALL_RESIZE;
+			   c->kind == SHINY_CALL_RESIZE || c->kind == SHINY_CALL_END_LIST ||
+			   is_of_types(c);
+	bool is_list = c->kind == SHINY_CALL_END_LIST;
 
 	for (unsigned i = 0; i < sizeof(arguments); i++)
 		if (arguments[i] >= SHINY_CALL_ARGUMENTS && arguments[i] != SHINY_CALL_NO &&
 		    !(i == 3 && arguments[i] == SHINY_CALL_ONE))
 			return false;
-	return c->kind < SHINY_CALL_KINDS && c->api < SHINY_APIS &&
+	return c->kind < SHINY_CALL_KINDS &&
+	       c->api < SHINY_APIS + (is_of_types(c) ? SHINY_RUN_TIMES : 0) &&
+	       c->api >= (is_of_types(c) ? SHINY_APIS : 0) &&
 	       (!takes_block || c->block != SHINY_CALL_NO) &&
+	       (!is_list || (c->size != SHINY_CALL_NO && c->plus < SHINY_CALL_ARGUMENTS)) &&
 	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&
 	       e->recipe.vaddr >= image->start - image->bias &&
 	       e->recipe.vaddr < image->end - image->bias - SHINY_PATCH_EXPECTED &&
@@ -211,6 +223,22 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 	return real != NULL;
 }
 
+static bool is_about_types(const struct shiny_allocator_file *f)
+{
+	return is_of_types(&((const struct shiny_allocator_entry *)(f + 1))->call);
+}
+
+static unsigned families_of(const struct shiny_allocator_file *f)
+{
+	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		if (e[i].family >= count)
+			count = e[i].family + 1u;
+	return count;
+}
+
 static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
 		    const struct si_main_image *image, struct si_text *why)
 {
@@ -218,7 +246,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 	struct si_text reason;
 	char words[128];
 
-	for (unsigned i = 0; i < SHINY_ALLOCATOR_FAMILIES; i++)
+	for (unsigned i = 0; i < families_of(f); i++)
 		si_own_families[families + i] = (struct si_own_family){
 			.inner = image->start, .inner_bytes = image->end - image->start
 		};
@@ -232,7 +260,7 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 		return false;
 	}
 	/* blocks are never moved by hand where a function for that is missing */
-	for (uint32_t i = families; i < families + SHINY_ALLOCATOR_FAMILIES; i++)
+	for (uint32_t i = families; i < families + families_of(f); i++)
 		if (!si_own_families[i].make || !si_own_families[i].end)
 			si_own_families[i].usable = NULL;
 	return true;
@@ -262,7 +290,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 	static struct si_patches patches;
 
 	if (entries + f->count > SI_OWN_INNER ||
-	    families + SHINY_ALLOCATOR_FAMILIES > SI_OWN_INNER_FAMILIES) {
+	    families + families_of(f) > SI_OWN_INNER_FAMILIES) {
 		si_text_add(text, "more functions than there is room for");
 		return false;
 	}
@@ -275,7 +303,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 	if (!si_patch_commit(&patches, text))
 		return false;
 	entries += f->count;
-	families += SHINY_ALLOCATOR_FAMILIES;
+	families += families_of(f);
 	si_text_number(text, patches.count);
 	return true;
 }
@@ -358,7 +386,8 @@ static bool attach_module(char *const *environment, const struct si_main_image *
 		si_text_add(text, words);
 		si_text_add(text, " functions of ");
 		si_text_add(text, owner);
-		si_text_add(text, "'s own allocator patched:");
+		si_text_add(text, is_about_types(file.f) ? "'s types patched:"
+							 : "'s own allocator patched:");
 		name_patched(file.f, text);
 	} else if (why.used) {
 		si_text_add(text, owner);

@@ -74,11 +74,16 @@ static inline __attribute__((always_inline)) unsigned __int128
 call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argument)
 {
 	const uintptr_t *before = si_outer;
+	uintptr_t took = si_engine_took;
 	unsigned __int128 result;
 
 	si_outer = fp;
+	si_engine_took = o->call.api > SHINY_API_COLLECTED; /* a heap beside malloc */
 	result = call(o, argument);
 	si_outer = before;
+	if (SI_UNLIKELY(si_engine_took > 1 && si_engine_took != (uintptr_t)result))
+		si_event_engine_memory(fp, (void *)si_engine_took);
+	si_engine_took = took;
 	return result;
 }
 
@@ -177,6 +182,19 @@ static unsigned __int128 end(const uintptr_t *fp, const struct si_own *o,
 	if (!si_event_free(fp, (void *)argument[o->call.block], size_of(o, argument),
 			   (enum shiny_api)o->call.api, release_of(o)))
 		return 0;
+	return call_marked(fp, o, argument);
+}
+
+/* The function reads the same words. The nursery's reader never holds these blocks: an engine with
+ * such a function has none for the usable size. */
+static unsigned __int128 end_list(const uintptr_t *fp, const struct si_own *o,
+				  const uintptr_t *argument)
+{
+	for (uintptr_t block = argument[o->call.block], next; block; block = next) {
+		next = *(const uintptr_t *)(block + argument[o->call.plus]);
+		si_event_free(fp, (void *)block, argument[o->call.size],
+			      (enum shiny_api)o->call.api, release_of(o));
+	}
 	return call_marked(fp, o, argument);
 }
 
@@ -331,6 +349,29 @@ static unsigned __int128 drop_all(const uintptr_t *fp, const struct si_own *o,
 	return call_marked(fp, o, argument);
 }
 
+static unsigned __int128 type_name(const uintptr_t *fp, const struct si_own *o,
+				   const uintptr_t *argument)
+{
+	unsigned __int128 key = call(o, argument);
+
+	if ((uintptr_t)key)
+		si_event_type_name(fp, (uintptr_t)key,
+				   (enum shiny_run_time)(o->call.api - SHINY_APIS),
+				   (const char *)argument[o->call.block]);
+	return key;
+}
+
+/* The function is no allocator: the blocks that it makes are recorded as they are elsewhere. */
+static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
+			       const uintptr_t *argument)
+{
+	unsigned __int128 object = call(o, argument);
+
+	if ((uintptr_t)object)
+		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.block]);
+	return object;
+}
+
 unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
 
 /* Operators throw: an exception that passes through clears the mark. */
@@ -345,6 +386,9 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 		return call(o, argument);
 	switch (o->call.kind) {
 	case SHINY_CALL_MAKE_OUT: return make_out(fp, o, argument);
+	case SHINY_CALL_END_LIST: return end_list(fp, o, argument);
+	case SHINY_CALL_TYPE_NAME: return type_name(fp, o, argument);
+	case SHINY_CALL_TYPED: return typed(fp, o, argument);
 	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : call(o, argument);
 	case SHINY_CALL_MOVE: return has_block ? move(fp, o, argument) : make(fp, o, argument);
 	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);

@@ -310,7 +310,7 @@ CREATE VIEW stat AS SELECT
 	t.max_size - t.spread AS min_size, -- smallest request
 	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
 	t.how
-		& 31 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector, 16 zend, 17 libpas, 18 one of SHINY_ALLOCATOR's file
+		& 31 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector, 16 zend, 17 libpas, 18 one of SHINY_ALLOCATOR's file, 19 g_slice
 	t.type AS type -- type.id, 0 unknown
 FROM stat_short t UNION ALL SELECT
 	process, stack, vtable, tag, reading, allocs,

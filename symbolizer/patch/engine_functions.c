@@ -130,6 +130,8 @@ static const struct engine_function built_in[] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) \
 	{ text, { SHINY_CALL_##k, b, s, c, p, SHINY_API_##a, 0 } },
+#define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) \
+	{ text, { SHINY_CALL_##k, b, NO, NO, NO, SHINY_APIS + SHINY_RUN_TIME_##r, 0 } },
 #define ONE SHINY_CALL_ONE
 #include <shiny/wire/allocator.def>
 #undef ONE

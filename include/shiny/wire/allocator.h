@@ -20,12 +20,13 @@
 #include <stdint.h>
 
 #include "patch.h"
+#include "wire.h"
 
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
 /* incremented with the format, with allocator.def, and when recipes are computed differently; the
  * suffix ends with it */
-#define SHINY_ALLOCATOR_VERSION 7
-#define SHINY_ALLOCATOR_SUFFIX ".allocator7"
+#define SHINY_ALLOCATOR_VERSION 8
+#define SHINY_ALLOCATOR_SUFFIX ".allocator8"
 
 enum {
 	SHINY_ALLOCATOR_ENTRIES = 192,
@@ -50,6 +51,7 @@ enum shiny_call_kind { /* as in allocator.def */
 	SHINY_CALL_MAKE_TEXT,
 	SHINY_CALL_MAKE_SIZED,
 	SHINY_CALL_END,
+	SHINY_CALL_END_LIST,
 	SHINY_CALL_MOVE,
 	SHINY_CALL_MOVE_OUT,
 	SHINY_CALL_MOVE_AT,
@@ -57,6 +59,8 @@ enum shiny_call_kind { /* as in allocator.def */
 	SHINY_CALL_USABLE,
 	SHINY_CALL_DROP,
 	SHINY_CALL_DROP_ALL,
+	SHINY_CALL_TYPE_NAME,
+	SHINY_CALL_TYPED,
 	SHINY_CALL_KINDS
 };
 enum { SHINY_CALL_ARGUMENTS = 6, SHINY_CALL_ONE = 0xfe, SHINY_CALL_NO = 0xff };
@@ -66,7 +70,7 @@ struct shiny_allocator_call {
 	uint8_t kind; /* enum shiny_call_kind */
 	uint8_t block, size, count, plus; /* numbers of arguments; SHINY_CALL_NO: none. `plus` may
 	                                   * be SHINY_CALL_ONE */
-	uint8_t api;    /* enum shiny_api */
+	uint8_t api;    /* enum shiny_api; TYPE_NAME, TYPED: SHINY_APIS and enum shiny_run_time */
 	uint16_t bytes; /* the size of all its blocks, where it has no argument for it; 0: none */
 };
 

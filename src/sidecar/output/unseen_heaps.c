@@ -51,6 +51,15 @@ static void look_at_executable(struct output *output, const struct ring_file *ri
 				      ring->executable, name));
 }
 
+/* True if the function keeps types, and is none of an allocator. */
+static bool is_about_types(const struct engine_functions *engines, const char *name)
+{
+	uint16_t bytes;
+	const struct engine_function *function = engine_functions_find(engines, name, &bytes);
+
+	return function && function->call.api >= SHINY_APIS;
+}
+
 static void look_at_library(struct output *output, const struct id_module *m,
 			    const struct engine_functions *engines)
 {
@@ -60,9 +69,10 @@ static void look_at_library(struct output *output, const struct id_module *m,
 	    allocator_names_one(id_module_path(m, path), false, m->build_id, m->build_id_bytes,
 				engines, name))
 		put_unseen(output,
-			   mem_format("%s: blocks of the allocator in it (%s) were not recorded: "
-				      "%s",
-				      m->path, name,
+			   mem_format("%s: %s (%s) were not recorded: %s", m->path,
+				      is_about_types(engines, name) ? "types of the objects by it"
+								    : "blocks of the allocator in it",
+				      name,
 				      m->late ? "it was opened when the program ran; with "
 						"LD_PRELOAD of it they are"
 					      : "its functions could not be reached"));

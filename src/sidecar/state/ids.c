@@ -11,6 +11,7 @@
 
 #include "../../base/hash.h"
 #include "../../base/hash_bytes.h"
+#include "../../base/text.h"
 
 void ids_deinit(struct ids *ids)
 {
@@ -61,7 +62,10 @@ uint32_t ids_module(struct ids *ids, const char *path, const uint8_t *build_id,
 	}
 	m = vec_push(&ids->modules);
 	*m = (struct id_module){
-		.path = mem_text(path), .build_id_bytes = build_id_bytes, .file = -1
+		.path = mem_text(path),
+		.build_id_bytes = build_id_bytes,
+		.file = -1,
+		.ours = !strcmp(text_base(path), "libshiny.so"),
 	};
 	memcpy(m->build_id, build_id, build_id_bytes);
 	return (uint32_t)ids->modules.count;

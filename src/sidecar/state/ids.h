@@ -29,6 +29,7 @@ struct id_module {
 	           * none */
 	bool unreached; /* in some process it lacked SHINY_MODULE_REACHED: no allocator function in
 	                 * it leads to the library */
+	bool ours; /* the preloaded library */
 	bool late; /* in some such process it was opened when the program ran */
 };
 /* a frame (return address), a vtable's address point, the description of a garbage collector's

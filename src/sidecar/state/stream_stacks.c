@@ -64,15 +64,43 @@ static void set(struct stream_stacks *stacks, uint32_t number, uint32_t id)
 	(*page)[number % STACK_PAGE] = (struct stream_stack){ .stack = id };
 }
 
+static bool is_ours(const struct ids *ids, uint32_t frame)
+{
+	uint32_t module = ids->frames.at[frame - 1].module;
+
+	return module && ids->modules.at[module - 1].ours;
+}
+
+/*
+ * Copies the frames but for the preloaded library's between an allocator's or a run time's function
+ * and its caller: a hook's and its stub's, so always two. Returns how many. The frame in which a
+ * thread starts stands alone, and stays.
+ */
+static uint32_t without_hooks(const struct stream_stacks *stacks, const struct ids *ids,
+			      uint32_t out[SHINY_FRAMES_MAX])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < stacks->count; i++) {
+		if (i + 1 < stacks->count && is_ours(ids, stacks->frames[i]) &&
+		    is_ours(ids, stacks->frames[i + 1]))
+			i++;
+		else
+			out[count++] = stacks->frames[i];
+	}
+	return count;
+}
+
 bool stream_stacks_define(struct stream_stacks *stacks, const struct raw *raw, struct space *space,
 			  struct ids *ids)
 {
-	uint32_t from, behind;
+	uint32_t from, behind, frames[SHINY_FRAMES_MAX], count;
 
 	if (!decode(stacks, raw, &from, &behind))
 		return false;
 	name_frames(stacks, space, ids, from, behind);
-	set(stacks, raw->stack, ids_stack(ids, stacks->frames, stacks->count));
+	count = without_hooks(stacks, ids, frames);
+	set(stacks, raw->stack, ids_stack(ids, frames, count));
 	return true;
 }
 

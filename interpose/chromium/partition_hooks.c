@@ -147,7 +147,7 @@ SI_HOT uintptr_t makes(const uintptr_t *frame, enum si_slot slot, enum si_way wa
 	frame = call_site(frame, slot, &api);
 	block = call_below(way, slot, SIX_VALUES);
 	if (SI_LIKELY(block != 0))
-		si_event_alloc(frame, (void *)block, bytes, api);
+		si_record_alloc(frame, (void *)block, bytes, api);
 	return block;
 }
 
@@ -175,8 +175,9 @@ SI_HOT uintptr_t ends(const uintptr_t *frame, enum si_slot slot, enum si_way way
 				 ? (way & SI_WAY_SELF ? c : b)
 				 : 0;
 
-	if (block && !si_event_free(si_front_skip(frame, slot), (void *)block, claimed,
-				    SHINY_API_EITHER_FREE, release_of(way)))
+	frame = si_front_skip(frame, slot);
+	if (block && !si_nested(frame) &&
+	    !si_event_free(frame, (void *)block, claimed, SHINY_API_EITHER_FREE, release_of(way)))
 		return 0;
 	return call_below(way, slot, SIX_VALUES);
 }

@@ -60,13 +60,15 @@ static void no_release(void *block)
 
 SI_HOT void allocated(const uintptr_t *fp, void *block, size_t size, const char *type)
 {
-	if (block && !si_partition_inside())
+	if (block && SI_UNLIKELY(si_nested(fp)))
+		si_inner_block(fp, block);
+	else if (block && !si_partition_inside())
 		si_event_alloc_named(fp, block, size, SHINY_API_EITHER_ALLOC, type);
 }
 
 SI_HOT void freed(const uintptr_t *fp, void *block)
 {
-	if (block && !si_partition_inside())
+	if (block && !si_nested(fp) && !si_partition_inside())
 		si_event_free(fp, block, 0, SHINY_API_EITHER_FREE, no_release);
 }
 

@@ -63,6 +63,7 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum s
 }
 void si_event_realloc_failed(const uintptr_t *fp) { }
 void si_event_map(const uintptr_t *fp, enum shiny_map_call call, const struct shiny_map *map) { }
+void si_event_engine_memory(const uintptr_t *fp, void *memory) { }
 void si_event_modules_changed(void) { }
 void si_event_modules_changing(void) { }
 uint32_t si_event_thread_creating(void) { return 0; }

@@ -375,7 +375,7 @@ void si_event_type_name(const uintptr_t *fp, uint64_t key, enum shiny_run_time r
 
 void si_event_typed(const uintptr_t *fp, void *object, uint64_t key)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_settings.types ? si_enter(fp) : NULL;
 
 	if (!w)
 		return;

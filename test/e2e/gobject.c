@@ -5,8 +5,8 @@
  * it uses are here, as they have been since GLib 2.0.
  *
  * The types: Plain, without private data; Rich, with 1,600 bytes of it before the instance; Derived
- * of Rich, whose init makes two Plains and frees one; Root, a fundamental type. Threads make and end
- * some, and leave their caches of slices; a forked child makes and ends more.
+ * of Rich, whose init makes two Plains and frees one; Root, a fundamental type. Threads make and
+ * end some, and leave their caches of slices; a forked child makes and ends more.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void end_derived(void *object)
 
 static void types(void)
 {
-	static const struct fundamental_info fundamental = { 7 }; /* classed, with instances, derivable */
+	static const struct fundamental_info fundamental = { 7 }; /* classed, instances, derivable */
 	struct type_query query;
 	struct type_info info = { 0 };
 

@@ -69,9 +69,9 @@ static void look_at_library(struct output *output, const struct id_module *m,
 	    allocator_names_one(id_module_path(m, path), false, m->build_id, m->build_id_bytes,
 				engines, name))
 		put_unseen(output,
-			   mem_format("%s: %s (%s) were not recorded: %s", m->path,
-				      is_about_types(engines, name) ? "types of the objects by it"
-								    : "blocks of the allocator in it",
+			   mem_format("%s: %s in it (%s) were not recorded: %s", m->path,
+				      is_about_types(engines, name) ? "types of objects"
+								    : "blocks of the allocator",
 				      name,
 				      m->late ? "it was opened when the program ran; with "
 						"LD_PRELOAD of it they are"

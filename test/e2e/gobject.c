@@ -98,7 +98,7 @@ static void end_derived(void *object)
 
 static void types(void)
 {
-	static const struct fundamental_info fundamental = { 7 }; /* classed, instances, derivable */
+	static const struct fundamental_info fundamental = { 7 }; /* derivable, with instances */
 	struct type_query query;
 	struct type_info info = { 0 };
 

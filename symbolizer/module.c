@@ -18,6 +18,7 @@
 #include "source/source_places.h"
 #include "elf/package.h"
 #include "infer/site_fold.h"
+#include "infer/type_object.h"
 #include "infer/vtable.h"
 
 enum { FOLDED_NAMES = 4 }; /* names in one frame; further ones are only counted */
@@ -446,8 +447,15 @@ void sym_vtable(struct sym_module *module, uint64_t vaddr, struct sym_vtable *ou
 
 	struct vtable_reader reader = { &module->file, &module->relocs, module_symbols(module),
 					&module->sym->names, module->label };
+	const char *name = type_object_name(&module->file, &module->relocs, vaddr);
 
-	vtable_read(&reader, vaddr, out);
+	if (!name) {
+		vtable_read(&reader, vaddr, out);
+		return;
+	}
+	out->source = SYM_VTABLE_OB_TYPE;
+	out->type = names_text(&module->sym->names, name);
+	out->class_named = true;
 }
 
 const char *sym_variable(struct sym_module *module, uint64_t vaddr, uint64_t *offset)

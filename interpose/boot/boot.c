@@ -32,6 +32,7 @@
 
 #include "../patch/inner_allocator.h"
 #include "../patch/library_allocator.h"
+#include "../patch/python_allocator.h"
 #include "attach.h"
 #include "../core/clock.h"
 #include "../patch/ctor_hooks.h"
@@ -492,6 +493,7 @@ static bool boot(void)
 	si_text_init(&libraries, words, sizeof(words));
 	si_library_attach(&libraries);
 	si_allocator_attach_libraries(start.environment, &libraries);
+	si_python_attach(&libraries);
 	si_modules_boot(__builtin_frame_address(0));
 	si_readable_boot();
 	part(" modules + ");

@@ -59,7 +59,9 @@ static inline void look_for_flush(const uintptr_t *fp)
 		sweep(fp, SHINY_VPTR_FLUSH);
 }
 
-void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+/* `object`: the block may be an object of a run time. */
+static inline __attribute__((always_inline)) void
+alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api, bool object)
 {
 	struct si_writer *w = si_enter_any(fp);
 	uint32_t slot, id;
@@ -75,9 +77,23 @@ void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shin
 	si_write_event(w, SHINY_REC_ALLOC, SHINY_REC_ALLOC_WIDE, api, (uintptr_t)block, size, id,
 		       now);
 	if (si_settings.types && si_nursery_takes(block, size))
-		si_nursery_push(w, slot, old, si_nursery_entry(block, size, now), now);
+		si_nursery_push(w, slot, old,
+				si_nursery_entry(block, size, now) |
+					(object ? si_nursery_object(size) : 0),
+				now);
 	si_leave(w);
 	look_for_flush(fp);
+}
+
+void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	alloc_now(fp, block, size, api, false);
+}
+
+void si_event_alloc_object(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	if (si_event_wanted())
+		alloc_now(fp, block, size, api, true);
 }
 
 /* Writes a record with an address and a word of 48 bits, and without a time. */
@@ -138,8 +154,8 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 {
 	struct si_writer *w = si_enter(fp);
-	bool mine = si_nursery_take_for_realloc(si_tls.writer, block);
-	uint64_t now;
+	uint64_t now, held;
+	bool mine = si_nursery_take_for_realloc(si_tls.writer, block, &held);
 	uint32_t id;
 
 	if (!w)
@@ -149,6 +165,10 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 		uint64_t lost = w->lost;
 
 		now = si_ticks();
+		/* what is known of a block stays true when it is moved, and a run time resizes
+		 * objects that have their type already */
+		if (SI_NURSERY_OBJECT(held))
+			si_vptr_write(w, held, SHINY_VPTR_FLUSH, now);
 		id = si_stack_id(w, fp, si_settings.free_depth, now);
 		si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE,
 			       SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);

@@ -51,6 +51,10 @@ static inline void si_event_alloc(const uintptr_t *fp, void *block, size_t size,
 		si_event_alloc_now(fp, block, size, api);
 }
 
+/* Does the same for a block that may be an object of a run time, which keeps its type in it
+ * (nursery.h): no other thread frees it. */
+void si_event_alloc_object(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
+
 /*
  * Records a block whose allocator was told its type: `type` is text in a module's memory, or NULL.
  * The block is never read, and si_event_free of it always returns true.

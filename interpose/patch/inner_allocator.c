@@ -289,7 +289,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 {
 	static struct si_patches patches;
 
-	if (entries + f->count > SI_OWN_INNER ||
+	if (entries + f->count > SI_OWN_PATCHED ||
 	    families + families_of(f) > SI_OWN_INNER_FAMILIES) {
 		si_text_add(text, "more functions than there is room for");
 		return false;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "../hook/hooks.h"
+#include "../hook/type_objects.h"
 
 enum { NO = SHINY_CALL_NO, ONE = SHINY_CALL_ONE, STUB_BYTES = 16 };
 
@@ -90,7 +91,9 @@ call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argume
 static void record(const uintptr_t *fp, const struct si_own *o, void *block, size_t size,
 		   unsigned api)
 {
-	if (o->family->usable)
+	if (api == SHINY_API_PYTHON_OBJECT)
+		si_type_objects_made(fp, block, size);
+	else if (o->family->usable)
 		si_event_alloc(fp, block, size, (enum shiny_api)api);
 	else
 		si_event_alloc_named(fp, block, size, (enum shiny_api)api, NULL);
@@ -165,10 +168,10 @@ static SI_COLD void release(const struct si_own_family *family, void *block)
 	}
 #define ADDRESS(n) release_##n,
 #define EIGHT(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
-/* the compiler takes the numbers for octal: 00 to 027 */
-EIGHT(RELEASE, 0) EIGHT(RELEASE, 01) EIGHT(RELEASE, 02)
+/* the compiler takes the numbers for octal: 00 to 037 */
+EIGHT(RELEASE, 0) EIGHT(RELEASE, 01) EIGHT(RELEASE, 02) EIGHT(RELEASE, 03)
 static si_release_fn *const releases[] = { EIGHT(ADDRESS, 0) EIGHT(ADDRESS, 01)
-						   EIGHT(ADDRESS, 02) };
+						   EIGHT(ADDRESS, 02) EIGHT(ADDRESS, 03) };
 _Static_assert(sizeof(releases) / sizeof(*releases) == SI_OWN_FAMILIES, "each family has one");
 
 static si_release_fn *release_of(const struct si_own *o)
@@ -384,6 +387,8 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	SI_OUTER_PERSONALITY();
 	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
 		return call(o, argument);
+	if (o->call.api == SHINY_API_PYTHON_OBJECT)
+		si_type_objects_look(fp, has_block ? (void *)argument[o->call.block] : NULL);
 	switch (o->call.kind) {
 	case SHINY_CALL_MAKE_OUT: return make_out(fp, o, argument);
 	case SHINY_CALL_END_LIST: return end_list(fp, o, argument);

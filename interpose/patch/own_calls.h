@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_calls.h: hooks for functions that only a struct shiny_allocator_call describes. Each entry
- * has a stub of its own by number; inner_allocator.c (by an entry patch) or library_allocator.c (by
- * a symbol) redirects calls to it.
+ * has a stub of its own by number; inner_allocator.c (by an entry patch), library_allocator.c (by a
+ * symbol) or python_allocator.c (by a slot) redirects calls to it.
  *
  * Runs: inside, in place of an allocator's functions. Signals: as the program's malloc. Allocates:
  * the blocks that the program requests. Threads: any. An entry is filled before any call can reach
@@ -46,19 +46,23 @@ struct si_own {
 };
 
 enum {
-	SI_OWN_INNER = 384, /* entries of the functions whose entries are patched */
+	SI_OWN_PATCHED = 384, /* entries of the functions whose entries are patched */
+	SI_SLOT_FUNCTIONS = 4,
+	SI_OWN_SLOTS = 16,    /* of those that a run time has in a struct of such slots */
+	SI_OWN_INNER = SI_OWN_PATCHED + SI_OWN_SLOTS,
 	SI_OWN_INNER_FAMILIES = 16,
 	SI_OWN_LIBRARIES = 8,
 	SI_OWN_LIBRARY = 128, /* entries of each library whose symbols are changed */
 	SI_OWN = SI_OWN_INNER + SI_OWN_LIBRARIES * SI_OWN_LIBRARY,
-	/* those of patched entries, then one for each library */
-	SI_OWN_FAMILIES = SI_OWN_INNER_FAMILIES + SI_OWN_LIBRARIES
+	SI_OWN_SLOT_FAMILIES = 8,
+	/* those of patched entries, then one for each library, then those of slots */
+	SI_OWN_FAMILIES = SI_OWN_INNER_FAMILIES + SI_OWN_LIBRARIES + SI_OWN_SLOT_FAMILIES
 };
 SI_INTERNAL struct si_own_family si_own_families[SI_OWN_FAMILIES];
 SI_INTERNAL struct si_own si_own[SI_OWN];
 
-#define SI_OWN_TEXT "1408"
-_Static_assert(SI_OWN == 1408, "as many stubs as entries");
+#define SI_OWN_TEXT "1424"
+_Static_assert(SI_OWN == 1424, "as many stubs as entries");
 
 /* Fills entry `n`. */
 void si_own_fill(unsigned n, const struct shiny_allocator_call *call, si_own_fn *real,

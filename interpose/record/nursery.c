@@ -38,7 +38,12 @@ uint64_t si_nursery[SI_NURSERY];
 uint32_t si_nursery_used;
 static si_release_fn *releases[SI_NURSERY]; /* valid only while the entry is an ORPHAN */
 
-enum { PATIENCE = 20000 };
+/* PATIENCE_OBJECT: a reader that does not finish in so many looks, a second, has ended. */
+enum { PATIENCE = 20000, PATIENCE_OBJECT = 1 << 24 };
+
+/* Reference counts: of an object in use; by how much other code may have moved that of an object
+ * that lives for ever. */
+enum { COUNT_MOST = 1 << 20, COUNT_DRIFT = 1 << 16, TYPE_LEAST = 1 << 16 };
 
 #ifdef SHINY_TEST
 void (*si_nursery_test_pause)(void);
@@ -63,18 +68,54 @@ static void write_word(struct si_writer *w, uint64_t block, uint64_t word, unsig
 	}
 	/* the previous record may be older than the block; for SETTLED it is the event that pushed
 	 * the block out, which is not */
-	if ((reading & ~(unsigned)SHINY_VPTR_SECOND_WORD) != SHINY_VPTR_SETTLED)
+	if ((reading & ~(unsigned)(SHINY_VPTR_SECOND_WORD | SHINY_VPTR_TYPE_OBJECT)) !=
+	    SHINY_VPTR_SETTLED)
 		when = si_when(w, now);
 	shiny_publish(w->next, shiny_vptr_w0(block >> SHINY_GRANULE_SHIFT, when),
 		      shiny_vptr_w1(word, when, reading)); /* [pub] */
 	w->next++;
 }
 
+/* True for a reference count of CPython: of an object that is about to be freed, 0. Objects that
+ * live for ever have UINT32_MAX since 3.12. */
+static bool is_count(uint64_t count, bool freed)
+{
+	return count - !freed < COUNT_MOST ||
+	       count - (UINT32_MAX - COUNT_DRIFT) < 2 * COUNT_DRIFT;
+}
+
+/*
+ * Writes the type of an object of CPython. It begins with a reference count and the address of its
+ * type; in front of these may be two words for the collector, and in front of those two more for a
+ * dictionary and weak references, none of which look like that. So the words are the first pair
+ * that does. The sidecar knows which addresses are type objects.
+ */
+static void write_object(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now)
+{
+	const uint64_t *words = (const uint64_t *)BLOCK(entry);
+
+	for (unsigned i = 0; i < SI_NURSERY_OBJECT(entry); i++) {
+		uint64_t count = __atomic_load_n(&words[2 * i], __ATOMIC_RELAXED),
+			 type = __atomic_load_n(&words[2 * i + 1], __ATOMIC_RELAXED);
+
+		if (!is_count(count, reading == SHINY_VPTR_FREE) || type % sizeof(type) ||
+		    type < TYPE_LEAST || type >> SI_OBJECT_SHIFT)
+			continue;
+		write_word(w, BLOCK(entry), type, reading | SHINY_VPTR_TYPE_OBJECT, now);
+		return;
+	}
+}
+
 void si_vptr_write(struct si_writer *w, uint64_t entry, unsigned reading, uint64_t now)
 {
 	const uint64_t *words = (const uint64_t *)BLOCK(entry);
-	uint64_t first = __atomic_load_n(&words[0], __ATOMIC_RELAXED), second;
+	uint64_t first, second;
 
+	if (SI_UNLIKELY(SI_NURSERY_OBJECT(entry))) {
+		write_object(w, entry, reading, now);
+		return;
+	}
+	first = __atomic_load_n(&words[0], __ATOMIC_RELAXED);
 	if (si_maybe_vtable(first))
 		write_word(w, BLOCK(entry), first, reading, now);
 	if (!(entry & SI_TWO))
@@ -143,15 +184,42 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 	finish(w, slot, old, fresh);
 }
 
-bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release, uint64_t *freed)
+/* Removes the entry, which is not BUSY, if it is still the same. */
+static bool take(uint32_t slot, uint64_t *entry, uint64_t *held)
+{
+	/* [out] */
+	if (!__atomic_compare_exchange_n(&si_nursery[slot], entry, 0, 0, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	*held = *entry;
+	return true;
+}
+
+/* Waits until the entry of an object is not BUSY, and removes it if it is still the block's. */
+static void take_object(uint32_t slot, uint64_t block, uint64_t *held)
+{
+	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
+
+	for (unsigned n = 0; BLOCK(entry) == block && n < PATIENCE_OBJECT; n++) {
+		if (!(entry & SI_BUSY) && take(slot, &entry, held))
+			return;
+		__builtin_ia32_pause();
+		entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_ACQUIRE); /* [done] */
+	}
+}
+
+bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release, uint64_t *held,
+			  uint64_t *freed)
 {
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
 	while (BLOCK(entry) == block) {
+		if (SI_NURSERY_OBJECT(entry)) {
+			take_object(slot, block, held);
+			return true;
+		}
 		if (!(entry & SI_BUSY)) {
-			/* [out] */
-			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (take(slot, &entry, held))
 				return true;
 			continue;
 		}
@@ -172,16 +240,19 @@ bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
 	return true;
 }
 
-bool si_nursery_take_for_realloc(const struct si_writer *w, void *block)
+bool si_nursery_take_for_realloc(const struct si_writer *w, void *block, uint64_t *held)
 {
 	uint32_t slot = si_nursery_slot(block);
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
 
+	*held = 0;
 	for (unsigned n = 0; BLOCK(entry) == (uintptr_t)block; n++) {
+		if (SI_NURSERY_OBJECT(entry)) {
+			take_object(slot, (uintptr_t)block, held);
+			return true;
+		}
 		if (!(entry & SI_BUSY)) {
-			/* [out] */
-			if (__atomic_compare_exchange_n(&si_nursery[slot], &entry, 0, 0,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			if (take(slot, &entry, held))
 				return true;
 			continue;
 		}

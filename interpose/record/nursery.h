@@ -12,13 +12,16 @@
  *   Any thread that allocates puts its block in and thereby pushes another out, which it reads; any
  *   thread that frees takes its block out.
  *
- *   entry   63 ── 48  47 ───────── 3   2   1      0
- *            birth     block address  TWO ORPHAN BUSY
- *   An entry of 0 is empty. TWO: the block has a second word. Birth: bits 4 to 19 of the ticks at
+ *   entry   63 ── 49  48 47    46 ───────── 3   2   1      0
+ *            birth   OBJECT    block address  TWO ORPHAN BUSY
+ *   An entry of 0 is empty. TWO: the block has a second word. Birth: bits 4 to 18 of the ticks at
  *   which it was allocated. They distinguish it from a later block at its address, which may enter
  *   between a pusher's look at the entry and the mark, and would be read too young, and counted as
  *   its predecessor. Two blocks of one address are born more than 16 ticks apart; if they are a
- *   multiple of a million ticks apart, which is one such case in 65,536, it is not noticed.
+ *   multiple of half a million ticks apart, which is one such case in 32,768, it is not noticed.
+ *   OBJECT, if not 0: the block is a run time's object, or may be, with a type object instead of a
+ *   vptr; it has 2, 4 or 6 words at least. No other thread may free such a block: its freer waits
+ *   for a reader, who is never interrupted for long.
  *
  * Invariants
  *   N1  A block's memory is read by a pusher or sweeper only while its entry is BUSY, and by its
@@ -65,14 +68,25 @@ static inline uint32_t si_nursery_slot(const void *block)
 			  (64 - SI_NURSERY_BITS));
 }
 
-enum { SI_BIRTH_BITS = 16, SI_BIRTH_FROM = 4 };
-#define SI_NURSERY_BLOCK (UINT64_MAX >> SI_BIRTH_BITS & ~(uint64_t)(SI_BUSY | SI_ORPHAN | SI_TWO))
+enum { SI_BIRTH_BITS = 15, SI_BIRTH_FROM = 4, SI_OBJECT_SHIFT = 47, SI_OBJECT_MOST = 3 };
+#define SI_NURSERY_BLOCK \
+	(((UINT64_C(1) << SI_OBJECT_SHIFT) - 1) & ~(uint64_t)(SI_BUSY | SI_ORPHAN | SI_TWO))
+#define SI_NURSERY_OBJECT(entry) ((unsigned)((entry) >> SI_OBJECT_SHIFT) & SI_OBJECT_MOST)
 
 /* Returns the entry of a block that was allocated at `now`. */
 static inline uint64_t si_nursery_entry(const void *block, size_t size, uint64_t now)
 {
 	return now >> SI_BIRTH_FROM << (64 - SI_BIRTH_BITS) | (uintptr_t)block |
 	       (size >= 2 * sizeof(uint64_t) ? SI_TWO : 0);
+}
+
+/* Returns what an entry has in addition if its block, of two words at least, may be an object of a
+ * run time. */
+static inline uint64_t si_nursery_object(size_t size)
+{
+	size_t pairs = size / (2 * sizeof(uint64_t));
+
+	return (pairs < SI_OBJECT_MOST ? pairs : SI_OBJECT_MOST) << SI_OBJECT_SHIFT;
 }
 
 /* False for blocks of whole pages, which their owner may protect or unmap, and for blocks without
@@ -99,9 +113,10 @@ void si_nursery_push(struct si_writer *w, uint32_t slot, uint64_t old, uint64_t 
 		     uint64_t now);
 
 /* The rare half of si_nursery_take: the entry is this block's and BUSY. True: the caller frees the
- * block; false: the reader will, perhaps before this returns; `*freed` is a time before that. */
+ * block, `*held` as below; false: the reader will, perhaps before this returns; `*freed` is a time
+ * before that. */
 SI_COLD bool si_nursery_hand_over(uint32_t slot, uint64_t block, si_release_fn *release,
-				  uint64_t *freed);
+				  uint64_t *held, uint64_t *freed);
 
 /*
  * Removes a block before it is freed. False: the block was handed over to its reader, and `*freed`
@@ -123,11 +138,12 @@ static inline bool si_nursery_take(void *block, si_release_fn *release, uint64_t
 		*held = entry;
 		return true;
 	}
-	return si_nursery_hand_over(slot, (uintptr_t)block, release, freed);
+	return si_nursery_hand_over(slot, (uintptr_t)block, release, held, freed);
 }
 
-/* Removes a block before realloc; false: it is being read, and the reader does not finish soon. */
-bool si_nursery_take_for_realloc(const struct si_writer *w, void *block);
+/* Removes a block before realloc; false: it is being read, and the reader does not finish soon.
+ * `*held` as above. */
+bool si_nursery_take_for_realloc(const struct si_writer *w, void *block, uint64_t *held);
 
 /* Writes VPTR records for a block that may be read; each has the time of its predecessor in the
  * stream. */

@@ -97,11 +97,11 @@ static void hand_over_one(void)
 {
 	static uint64_t block[3];
 	uint32_t slot = si_nursery_slot(block);
-	uint64_t freed = UINT64_MAX;
+	uint64_t held, freed = UINT64_MAX;
 
 	__atomic_store_n(&si_nursery[slot], (uintptr_t)block | SI_BUSY, __ATOMIC_RELAXED);
 	si_nursery_test_handed = note_handed;
-	if (si_nursery_hand_over(slot, (uintptr_t)block, never, &freed) || freed > handed_at)
+	if (si_nursery_hand_over(slot, (uintptr_t)block, never, &held, &freed) || freed > handed_at)
 		abort();
 	si_nursery_test_handed = NULL;
 	__atomic_store_n(&si_nursery[slot], 0, __ATOMIC_RELAXED);

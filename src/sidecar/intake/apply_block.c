@@ -345,6 +345,34 @@ void apply_reading(struct entry *entry, uint32_t vtable, unsigned api)
 		       (api & EVENT_VPTR_DOUBTED ? ENTRY_DOUBTED : 0);
 }
 
+/* Stores what the block's allocator or the program's run time said of its type. */
+static void apply_said(struct output *output, struct stream *s, struct entry *entry,
+		       uint32_t vtable, unsigned flags)
+{
+	struct event *e;
+
+	entry->vtable = vtable;
+	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) | flags;
+	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
+	e->address = entry->address;
+	e->size = 0;
+	e->api = SHINY_VPTR_SETTLED;
+	e->vtable = vtable;
+}
+
+/* The head's word is the address of a type object: one in a module has its name in the file, and any
+ * other was named before it had objects. */
+static void apply_type_object(struct output *output, struct stream *s, struct entry *entry)
+{
+	struct process *p = s->process;
+	uint32_t vtable = space_vtable(&p->space, &output->ids, s->head.size);
+
+	if (!vtable)
+		vtable = key_ids_get(&p->type_names, s->head.size);
+	if (vtable)
+		apply_said(output, s, entry, vtable, ENTRY_GIVEN);
+}
+
 void apply_vptr(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
@@ -358,6 +386,10 @@ void apply_vptr(struct output *output, struct stream *s)
 		entry = &s->realloc.block;
 	if (!entry || !entry->address) {
 		p->noticed.unmatched_vptrs++;
+		return;
+	}
+	if (s->head.api & SHINY_VPTR_TYPE_OBJECT) {
+		apply_type_object(output, s, entry);
 		return;
 	}
 	if (second) {
@@ -386,21 +418,6 @@ void apply_vptr(struct output *output, struct stream *s)
 	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
 	e->size = 0;
 	e->api = (uint8_t)told;
-	e->vtable = vtable;
-}
-
-/* Stores what the block's allocator or the program's run time said of its type. */
-static void apply_said(struct output *output, struct stream *s, struct entry *entry,
-		       uint32_t vtable, unsigned flags)
-{
-	struct event *e;
-
-	entry->vtable = vtable;
-	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) | flags;
-	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
-	e->address = entry->address;
-	e->size = 0;
-	e->api = SHINY_VPTR_SETTLED;
 	e->vtable = vtable;
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * type_object.c: see type_object.h.
+ *
+ * A type object is a variable that the file initializes: a reference count; the type of types, whose
+ * own type is itself, or 0 where the run time sets it; 0; the name; the size of an object, and of
+ * its items. All of that must be so, as the address that led here may be none of a type object.
+ */
+#include "type_object.h"
+
+#include <string.h>
+
+enum {
+	OF_TYPE = 8,
+	NAME = 24,
+	OBJECT_BYTES = 32,
+	ITEM_BYTES = 40,
+	NAME_MOST = 256,
+	BYTES_MOST = 1 << 24,
+	STEPS = 4,
+};
+
+/* Returns the address in this file that the loader stores at `vaddr`; 0: none. */
+static uint64_t address_at(const struct binary *file, struct reloc_index *relocs, uint64_t vaddr)
+{
+	struct word word = reloc_word(relocs, vaddr);
+
+	return word.kind == WORD_ADDRESS || (word.kind == WORD_PLAIN && file->type == ET_EXEC)
+		       ? word.value
+		       : 0;
+}
+
+/* True if the word at `vaddr` is a plain number of at most `most`. */
+static bool is_number(struct reloc_index *relocs, uint64_t vaddr, uint64_t least, uint64_t most)
+{
+	struct word word = reloc_word(relocs, vaddr);
+
+	return word.kind == WORD_PLAIN && word.value >= least && word.value <= most;
+}
+
+static bool leads_to_type_of_types(const struct binary *file, struct reloc_index *relocs,
+				   uint64_t vaddr)
+{
+	for (unsigned i = 0; i < STEPS; i++) {
+		struct word word = reloc_word(relocs, vaddr + OF_TYPE);
+		uint64_t next = address_at(file, relocs, vaddr + OF_TYPE);
+
+		if (word.symbol && !strcmp(word.symbol, "PyType_Type"))
+			return true;
+		if (word.kind == WORD_PLAIN && !word.value)
+			return true;
+		if (!next || next == vaddr)
+			return next != 0;
+		vaddr = next;
+	}
+	return false;
+}
+
+const char *type_object_name(const struct binary *file, struct reloc_index *relocs, uint64_t vaddr)
+{
+	const char *name;
+	uint64_t text;
+
+	if (!(binary_flags(file, vaddr) & PF_W) || binary_read_only(file, vaddr) ||
+	    !is_number(relocs, vaddr, 1, UINT32_MAX) ||
+	    !is_number(relocs, vaddr + OBJECT_BYTES, 0, BYTES_MOST) ||
+	    !is_number(relocs, vaddr + ITEM_BYTES, 0, BYTES_MOST) ||
+	    !leads_to_type_of_types(file, relocs, vaddr))
+		return NULL;
+	text = address_at(file, relocs, vaddr + NAME);
+	if (!text || binary_flags(file, text) & PF_W)
+		return NULL;
+	name = binary_string(file, text, NAME_MOST);
+	for (const char *c = name; c && *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return NULL;
+	return name && *name ? name : NULL;
+}

@@ -28,6 +28,7 @@
 #include "../core/sys.h"
 #include "../record/tag.h"
 #include "../record/thread.h"
+#include "../record/watched_slots.h"
 #include "../record/snapshot_moment.h"
 #include "../record/tid.h"
 
@@ -484,10 +485,12 @@ void si_event_exiting(void)
 	 * chroots by a child with CLONE_VM and thread storage full of zeros, which calls _exit. No
 	 * slot is taken here either: a process without events has no types to read.
 	 */
-	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || !si_settings.types ||
-	    si_tid_is_guest())
+	if (__atomic_load_n(&si_self->life, __ATOMIC_RELAXED) != SI_ALIVE || si_tid_is_guest())
 		return;
-	sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets errno */
+	si_slots_check();
+	if (si_settings.types)
+		sweep(__builtin_frame_address(0), SHINY_VPTR_EXIT); /* makes no call that sets
+		                                                     * errno */
 }
 
 void si_event_exits(int status)

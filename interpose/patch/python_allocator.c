@@ -2,10 +2,10 @@
 /*
  * python_allocator.c: see python_allocator.h.
  *
- * CPython has an allocator in front of malloc for two kinds of blocks, PyMem's and PyObject's, whose
- * functions are in a struct of its own for each. PyMem_SetAllocator changes the structs. Its raw
- * blocks are malloc's, and are seen there, as are the others' where it was built without that
- * allocator, or the user chose malloc.
+ * CPython has an allocator in front of malloc for two kinds of blocks, PyMem's and PyObject's, each
+ * with its functions in a struct. PyMem_SetAllocator changes the structs. Its raw blocks are
+ * malloc's, and are seen there, as are the others where it was built without that allocator, or the
+ * user chose malloc.
  *
  * Rejected: entry patches. Optimized builds compare the function in the struct with the usual one,
  * and have that inlined at each call (190 times in Debian's 3.11).
@@ -17,7 +17,9 @@
 
 #include "../core/env.h"
 #include "../hook/type_objects.h"
+#include "../record/watched_slots.h"
 #include "../unwind/main_image.h"
+#include "../unwind/modules.h"
 #include "../unwind/symbols.h"
 #include "own_calls.h"
 
@@ -78,6 +80,18 @@ static void fill(unsigned n, enum shiny_api api, const struct python_allocator *
 		si_own_fill(n + i, &calls[i], real->functions[i], family);
 }
 
+/* Finds the struct that contains what was just set: nothing else in the module's data does. */
+static void watch(const struct python *p, const struct python_allocator *ours)
+{
+	const uintptr_t *at = (const uintptr_t *)((p->image.written_start + 7) & -(uintptr_t)8),
+			*end = (const uintptr_t *)(p->image.written_end - sizeof(*ours));
+
+	for (; at <= end; at++)
+		if (at[1] == (uintptr_t)ours->functions[0] &&
+		    at[SI_SLOT_FUNCTIONS] == (uintptr_t)ours->functions[SI_SLOT_FUNCTIONS - 1])
+			si_slots_watch(at, p->image.written_start, p->image.written_end);
+}
+
 static bool attach(struct python *p, unsigned number)
 {
 	enum { BASIC_SIZE = 4 }; /* word of a type object: bytes of its objects */
@@ -105,6 +119,7 @@ static bool attach(struct python *p, unsigned number)
 		for (unsigned i = 0; i < SI_SLOT_FUNCTIONS; i++)
 			*(void **)&ours.functions[i] = si_own_stub(n + i);
 		p->set(domain, &ours);
+		watch(p, &ours);
 	}
 	return true;
 }
@@ -119,6 +134,7 @@ void si_python_attach(struct si_text *text)
 	for (unsigned i = 0; i < python_count; i++) {
 		if (!attach(&pythons[i], i))
 			continue;
+		si_modules_reached(pythons[i].image.bias);
 		si_text_add(text, "; CPython's allocator, by the functions of ");
 		si_text_add(text, pythons[i].path ? si_base_name(pythons[i].path) : "the program");
 		si_text_add(text, " for that");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_allocator.h: hooks the allocator of CPython, 3.6 and later, by the functions that it offers
- * for that.
+ * python_allocator.h: hooks the allocator of CPython, 3.6 and later, by the functions that it
+ * offers for that.
  *
  * Runs: inside, in the constructor; its hooks (own_calls.c) afterwards, in front of the allocator's
  *            functions.

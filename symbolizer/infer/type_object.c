@@ -2,9 +2,10 @@
 /*
  * type_object.c: see type_object.h.
  *
- * A type object is a variable that the file initializes: a reference count; the type of types, whose
- * own type is itself, or 0 where the run time sets it; 0; the name; the size of an object, and of
- * its items. All of that must be so, as the address that led here may be none of a type object.
+ * A type object is a variable that the file initializes: a reference count; the type of types,
+ * whose own type is itself, or 0 where the run time sets it; a size; the name; the size of an
+ * object, and of its items. All of that must be so, as the address that led here may be none of a
+ * type object.
  */
 #include "type_object.h"
 

@@ -10,8 +10,8 @@
 #include "../elf/binary.h"
 #include "../elf/reloc.h"
 
-/* Returns the name of the type object at `vaddr`, in the file's own bytes; NULL: none is there, or it
- * is filled in at run time. */
+/* Returns the name of the type object at `vaddr`, in the file's own bytes; NULL: none is there, or
+ * it is filled in at run time. */
 const char *type_object_name(const struct binary *file, struct reloc_index *relocs, uint64_t vaddr);
 
 #endif

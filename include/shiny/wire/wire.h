@@ -146,8 +146,7 @@ enum shiny_counter {
  *         that a chunk can be read without the one before it. A run never crosses a chunk's end.
  * VPTR    w0: address as drawn, 19..0 `when`'s low bits. w1: 63..20 the word's value >> 3 (a vtable
  *         address point, or of a run time's type), 19..11 `when`'s high bits, 10..6 see
- *         shiny_vptr_api. `when` 0: its time
- *         is that of the record before it in its stream; else dt + 1.
+ *         shiny_vptr_api. `when` 0: the time of the record before it in its stream; else dt + 1.
  * OBJECT  w0 as drawn. w1: 63..33 dt (31 bits), 32..19 the index of the object's kind, 18..6 size;
  *         larger ones are OBJECT_WIDE.
  * NAMED   w0: address as drawn, stack id 0. w1: 63..16 address of the text. Its time is that of the
@@ -201,9 +200,8 @@ struct shiny_record {
 #define SHINY_LIKE_SKIP(aux)   ((uint32_t)((aux) >> 16 & 0xff))
 #define SHINY_LIKE_KEPT(aux)   ((uint32_t)((aux) >> 24 & 0xff))
 
-/* The moment at which a vptr was read; the `api` of a VPTR record. Bit 3 set: the value is the
- * block's second word (an array cookie is the first). Bit 4 set: the value is no vptr, but the
- * address of the type object that the run time keeps in each of its objects. */
+/* The moment at which a vptr was read; the `api` of a VPTR record. Bit 3: it is the block's second
+ * word (an array cookie is the first). Bit 4: it is the address of the object's type object. */
 enum shiny_vptr_api {
 	/* a later allocation pushed the block out of the nursery: its construction has ended */
 	SHINY_VPTR_SETTLED = 0,

@@ -360,8 +360,8 @@ static void apply_said(struct output *output, struct stream *s, struct entry *en
 	e->vtable = vtable;
 }
 
-/* The head's word is the address of a type object: one in a module has its name in the file, and any
- * other was named before it had objects. */
+/* The head's word is the address of a type object: one in a module has its name in the file, and
+ * any other was named before it had objects. */
 static void apply_type_object(struct output *output, struct stream *s, struct entry *entry)
 {
 	struct process *p = s->process;

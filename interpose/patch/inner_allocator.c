@@ -51,6 +51,8 @@ static const struct engine_row {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) { text, SHINY_API_##a },
 #define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) { text, SHINY_APIS + SHINY_RUN_TIME_##r },
+#define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
+	{ text, SHINY_API_##a },
 #include <shiny/wire/allocator.def>
 };
 
@@ -134,7 +136,8 @@ static bool is_of_types(const struct shiny_allocator_call *c)
 static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_main_image *image)
 {
 	const struct shiny_allocator_call *c = &e->call;
-	const uint8_t arguments[] = { c->block, c->size, c->count, c->plus };
+	const uint8_t arguments[] = { c->block, c->size,   c->count, c->plus,
+				      c->pool,  c->parent, c->title };
 	bool takes_block = c->kind == SHINY_CALL_END || c->kind == SHINY_CALL_MOVE ||
 			   c->kind == SHINY_CALL_MOVE_OUT || c->kind == SHINY_CALL_MOVE_AT ||
 			   c->kind == SHINY_CALL_RESIZE || c->kind == SHINY_CALL_END_LIST ||
@@ -143,7 +146,8 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 
 	for (unsigned i = 0; i < sizeof(arguments); i++)
 		if (arguments[i] >= SHINY_CALL_ARGUMENTS && arguments[i] != SHINY_CALL_NO &&
-		    !(i == 3 && arguments[i] == SHINY_CALL_ONE))
+		    !(i == 3 && arguments[i] == SHINY_CALL_ONE) &&
+		    !(i == 4 && arguments[i] == SHINY_CALL_VARIABLE && e->variable))
 			return false;
 	return c->kind < SHINY_CALL_KINDS &&
 	       c->api < SHINY_APIS + (is_of_types(c) ? SHINY_RUN_TIMES : 0) &&
@@ -153,6 +157,8 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&
 	       e->recipe.vaddr >= image->start - image->bias &&
 	       e->recipe.vaddr < image->end - image->bias - SHINY_PATCH_EXPECTED &&
+	       (!e->variable || (e->variable >= image->start - image->bias &&
+				 e->variable < image->end - image->bias - sizeof(void *))) &&
 	       e->recipe.expected_bytes <= SHINY_PATCH_EXPECTED;
 }
 
@@ -216,6 +222,8 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 	}
 	real = si_patch_add(patches, &e->recipe, si_own_stub(n), why);
 	si_own_fill(n, &e->call, real, family);
+	if (e->variable)
+		si_own[n].variable = (const uintptr_t *)(patches->bias + e->variable);
 	if (e->roles & SHINY_ALLOCATOR_MAKES)
 		family->make = real;
 	if (e->roles & SHINY_ALLOCATOR_ENDS)

@@ -47,6 +47,8 @@ static const uint8_t places[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = PREFIXED,
 #define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) [SHINY_ALLOCATOR_##id] = OPERATOR,
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) [SHINY_ALLOCATOR_##id] = ENGINE,
+#define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
+	[SHINY_ALLOCATOR_##id] = ENGINE,
 #include <shiny/wire/allocator.def>
 };
 

@@ -23,16 +23,18 @@
 
 #include "../hook/hooks.h"
 #include "../hook/type_objects.h"
+#include "pool_calls.h"
 
-enum { NO = SHINY_CALL_NO, ONE = SHINY_CALL_ONE, STUB_BYTES = 16 };
+enum { NO = SHINY_CALL_NO, STUB_BYTES = 16 };
 
 const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                   \
 	[SHINY_ALLOCATOR_##id] = {                                                                 \
 		.name = text,                                                                      \
-		.call = { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0 },                         \
+		.call = { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, NO, NO, NO, 0 },          \
 	},
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a)
+#define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a)
 #include <shiny/wire/allocator.def>
 };
 
@@ -53,23 +55,6 @@ static inline bool is_inner(const uintptr_t *fp, const struct si_own *o)
 	       (fp[1] - o->family->inner < o->family->inner_bytes || fp[1] - ours < bytes);
 }
 
-static inline size_t size_of(const struct si_own *o, const uintptr_t *argument)
-{
-	const struct shiny_allocator_call *c = &o->call;
-	size_t size;
-
-	if (c->size == NO)
-		return c->bytes;
-	size = argument[c->size] * (c->count == NO ? 1 : argument[c->count]);
-	return size + (c->plus == NO ? 0 : c->plus == ONE ? 1 : argument[c->plus]);
-}
-
-static inline unsigned __int128 call(const struct si_own *o, const uintptr_t *argument)
-{
-	return o->function(argument[0], argument[1], argument[2], argument[3], argument[4],
-			   argument[5]);
-}
-
 /* Calls the original function, as the outermost one. */
 static inline __attribute__((always_inline)) unsigned __int128
 call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argument)
@@ -80,7 +65,7 @@ call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argume
 
 	si_outer = fp;
 	si_engine_took = o->call.api > SHINY_API_COLLECTED; /* a heap beside malloc */
-	result = call(o, argument);
+	result = si_own_real(o, argument);
 	si_outer = before;
 	if (SI_UNLIKELY(si_engine_took > 1 && si_engine_took != (uintptr_t)result))
 		si_event_engine_memory(fp, (void *)si_engine_took);
@@ -104,7 +89,7 @@ static size_t new_size(const struct si_own *o, const uintptr_t *argument, const 
 {
 	if (o->call.size == NO && !o->call.bytes && o->family->usable)
 		return (size_t)o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
-	return size_of(o, argument);
+	return si_own_size(o, argument);
 }
 
 static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
@@ -182,7 +167,7 @@ static si_release_fn *release_of(const struct si_own *o)
 static unsigned __int128 end(const uintptr_t *fp, const struct si_own *o,
 			     const uintptr_t *argument)
 {
-	if (!si_event_free(fp, (void *)argument[o->call.block], size_of(o, argument),
+	if (!si_event_free(fp, (void *)argument[o->call.block], si_own_size(o, argument),
 			   (enum shiny_api)o->call.api, release_of(o)))
 		return 0;
 	return call_marked(fp, o, argument);
@@ -241,7 +226,7 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 			      const uintptr_t *argument)
 {
 	void *block = (void *)argument[o->call.block];
-	size_t size = size_of(o, argument);
+	size_t size = si_own_size(o, argument);
 	uintptr_t moved;
 
 	if (SI_UNLIKELY(size == 0))
@@ -260,7 +245,7 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 				  const uintptr_t *argument)
 {
 	void **place = (void **)argument[o->call.block], *block = *place;
-	size_t size = size_of(o, argument);
+	size_t size = si_own_size(o, argument);
 	unsigned __int128 error;
 
 	if (!block)
@@ -286,7 +271,7 @@ static unsigned __int128 move_at(const uintptr_t *fp, const struct si_own *o,
 				 const uintptr_t *argument)
 {
 	void *block = (void *)argument[o->call.block], **place = (void **)argument[0];
-	size_t size = size_of(o, argument);
+	size_t size = si_own_size(o, argument);
 	unsigned __int128 result;
 
 	if (!block || !size)
@@ -311,7 +296,7 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 				const uintptr_t *argument)
 {
 	void *block = (void *)argument[o->call.block];
-	size_t size = size_of(o, argument);
+	size_t size = si_own_size(o, argument);
 	unsigned __int128 got;
 
 	/* the block is being read: it may not change */
@@ -341,7 +326,7 @@ static unsigned __int128 drop(const struct si_own *o, const uintptr_t *argument)
 
 	if (block == NO ? drops_arena((const char *)argument[0]) : argument[block] != 0)
 		si_count(SHINY_COUNT_HEAPS_DROPPED);
-	return call(o, argument);
+	return si_own_real(o, argument);
 }
 
 /* The blocks end before another one can take their place. */
@@ -355,7 +340,7 @@ static unsigned __int128 drop_all(const uintptr_t *fp, const struct si_own *o,
 static unsigned __int128 type_name(const uintptr_t *fp, const struct si_own *o,
 				   const uintptr_t *argument)
 {
-	unsigned __int128 key = call(o, argument);
+	unsigned __int128 key = si_own_real(o, argument);
 
 	if ((uintptr_t)key)
 		si_event_type_name(fp, (uintptr_t)key,
@@ -368,7 +353,7 @@ static unsigned __int128 type_name(const uintptr_t *fp, const struct si_own *o,
 static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
 			       const uintptr_t *argument)
 {
-	unsigned __int128 object = call(o, argument);
+	unsigned __int128 object = si_own_real(o, argument);
 
 	if ((uintptr_t)object)
 		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.block]);
@@ -385,8 +370,10 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	bool has_block = o->call.block < SHINY_CALL_ARGUMENTS && argument[o->call.block];
 
 	SI_OUTER_PERSONALITY();
+	if (SHINY_POOL_APIS >> o->call.api & 1)
+		return si_pool_call(fp, o, argument);
 	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
-		return call(o, argument);
+		return si_own_real(o, argument);
 	if (o->call.api == SHINY_API_PYTHON_OBJECT)
 		si_type_objects_look(fp, has_block ? (void *)argument[o->call.block] : NULL);
 	switch (o->call.kind) {
@@ -394,7 +381,7 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	case SHINY_CALL_END_LIST: return end_list(fp, o, argument);
 	case SHINY_CALL_TYPE_NAME: return type_name(fp, o, argument);
 	case SHINY_CALL_TYPED: return typed(fp, o, argument);
-	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : call(o, argument);
+	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : si_own_real(o, argument);
 	case SHINY_CALL_MOVE: return has_block ? move(fp, o, argument) : make(fp, o, argument);
 	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);
 	case SHINY_CALL_RESIZE: return resize(fp, o, argument);

@@ -19,31 +19,13 @@
 
 #include "../core/base.h"
 #include "../record/nursery.h"
-
-/* Returns two words: rdx carries the second one of a function that returns two, and is passed
- * on. */
-typedef unsigned __int128 si_own_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-				    uintptr_t);
+#include "own_function.h"
 
 struct si_own_function { /* a row of allocator.def, but an engine's */
 	const char *name;
 	struct shiny_allocator_call call;
 };
 SI_INTERNAL const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS];
-
-/* A family's functions for moving or freeing a block by hand. */
-struct si_own_family {
-	si_own_fn *make, *end, *usable; /* malloc, free, usable size; `usable` NULL: blocks of the
-	                                 * family are never read */
-	uintptr_t inner, inner_bytes; /* nested calls from this range are the allocator's own; 0 and
-	                               * UINTPTR_MAX: from anywhere */
-};
-
-struct si_own {
-	si_own_fn *function; /* the original function */
-	const struct si_own_family *family;
-	struct shiny_allocator_call call;
-};
 
 enum {
 	SI_OWN_PATCHED = 384, /* entries of the functions whose entries are patched */

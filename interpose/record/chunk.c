@@ -120,6 +120,7 @@ bool si_chunk_more(struct si_writer *w, uint32_t records, uint64_t now)
 	}
 	if (w->sequence >= SMALL_FIRST && !w->large)
 		si_writer_enlarge(w);
+	w->pool = 0;
 	w->tag = 0;
 	si_tag_tell(w);
 	return true;

@@ -116,6 +116,7 @@ void si_writer_reset(struct si_writer *w)
 	w->orphan = NULL;
 	w->second = NULL;
 	w->realloc_open = w->impatient = w->tag = 0;
+	w->pool = 0;
 	release_large(w);
 	w->cache = ((struct writer_place *)w)->cache;
 	w->versions = ((struct writer_place *)w)->versions;

@@ -99,6 +99,7 @@ struct si_writer {
 	struct si_walked walked;
 	uint32_t impatient; /* a wait has failed and no chunk was claimed since */
 	uint32_t tag;	    /* the tag that this chunk recorded last; 0: none */
+	uint64_t pool;	    /* likewise the pool */
 };
 
 enum { SI_WRITER_UNUSED = 0, SI_WRITER_USED = 1, SI_WRITER_POISONED = 2 };

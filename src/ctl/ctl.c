@@ -77,6 +77,7 @@ struct filter_names ctl_names(const struct ctl *ctl)
 	const char *const *text = ctl->options.text;
 
 	return (struct filter_names){ .process = text[OPT_PROCESS],
+				      .heap = text[OPT_HEAP],
 				      .tags = text[OPT_TAG],
 				      .between = text[OPT_BETWEEN] };
 }

@@ -103,13 +103,15 @@ static bool replay_event(void *context, const struct event *e)
 	struct process *p = e->process && e->process <= session->people.all.count
 				    ? session->people.all.at[e->process - 1]
 				    : NULL;
+	uint64_t allocs = session->output.allocs, frees = session->output.frees;
 	struct entry entry;
 
 	if (!p || session->output.err)
 		return !session->output.err;
 	total_until(&session->output.total, e->time);
+	total_until(&session->output.second, e->time);
 	if (p->stats.live.left)
-		total_returns(&session->output.total, &p->stats.live);
+		total_returns(p->stats.total, &p->stats.live);
 	if (e->time > session->people.next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->stream.process = p;
@@ -146,6 +148,10 @@ static bool replay_event(void *context, const struct event *e)
 		break;
 	default:
 		break;
+	}
+	if (p->within) {
+		session->output.allocs = allocs;
+		session->output.frees = frees;
 	}
 	return true;
 }

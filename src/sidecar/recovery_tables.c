@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../store/event_names.h"
 #include "process/lifecycle.h"
 #include "vm/mappings_state.h"
 
@@ -184,6 +185,7 @@ static struct process *add_process(struct recovery *recovery, const struct query
 	struct session *session = recovery->session;
 	struct people *people = &session->people;
 	struct process *p = mem_zero(1, sizeof(*p)), *parent;
+	uint32_t within;
 
 	*vec_push(&people->all) = p;
 	p->id = (uint32_t)people->all.count;
@@ -207,9 +209,14 @@ static struct process *add_process(struct recovery *recovery, const struct query
 			people->next_fork = p->fork_at;
 	}
 	p->ring = parent ? parent->ring : ring_of(&session->rings, row);
+	within = (uint32_t)query_number(row, 16);
+	p->within = within && within < p->id ? people->all.at[within - 1] : NULL;
+	for (unsigned api = 0; p->within && api < SHINY_APIS; api++)
+		if (!strcmp(query_verbatim(row, 17), api_name(api)))
+			p->heap = (uint8_t)api;
 	registry_init(&p->registry);
-	stats_init(&p->stats, &session->output.total);
-	total_begins(&session->output.total, p->start);
+	stats_init(&p->stats, p->within ? &session->output.second : &session->output.total);
+	total_begins(p->stats.total, p->start);
 	p->memory = mappings_create(people->memory, p->id);
 	process_enlist(people, p);
 	return p;
@@ -241,7 +248,7 @@ static void take_process(struct recovery *recovery, const struct query *row)
 		p->status = !strcmp(ending, "killed") ? (int)query_number(row, 14)
 						      : (int)query_number(row, 14) << 8;
 	if (p->end && !ended)
-		total_ends(&session->output.total, &p->stats.live, p->end, p->replaced);
+		total_ends(p->stats.total, &p->stats.live, p->end, p->replaced);
 }
 
 /* Takes the time of a memory sample: the process ran then, whether or not it allocated. */
@@ -317,7 +324,8 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		{ "SELECT data FROM stack_waiting WHERE first > ?1 ORDER BY first",
 		  ids->stacks.count, take_stacks },
 		{ "SELECT id, parent, pid, namespace_pid, executable, command, attach, "
-		  "attach_text, name, role, purpose, start_ns, end_ns, ending, status, forked_ns "
+		  "attach_text, name, role, purpose, start_ns, end_ns, ending, status, forked_ns, "
+		  "within, heap "
 		  "FROM process ORDER BY id",
 		  0, take_process },
 		{ "SELECT process, MAX(ns) FROM memory GROUP BY process", 0, take_sample },

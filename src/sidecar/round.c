@@ -90,7 +90,9 @@ uint64_t round_run(struct session *session)
 		/* the total, too, has come to its end: only then is the peak before it known */
 		if (ticks_wall_ns() - p->closed_wall <= 2500 * MS || !p->stats.live.left)
 			break;
-		process_settle(output, p);
+		total_until(&output->second, output->applied_until);
+		for (; p; p = p->above)
+			process_settle(output, p);
 	}
 	return output->total_events - before;
 }

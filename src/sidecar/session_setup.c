@@ -33,6 +33,7 @@ struct session *session_create(const struct sidecar_options *options, uint64_t m
 	session->people.memory = mappings_watch_create(memory_period);
 	session->people.next_fork = UINT64_MAX;
 	total_init(&session->output.total);
+	total_init(&session->output.second);
 	return session;
 }
 
@@ -70,6 +71,7 @@ void session_destroy(struct session *session)
 	free(rings->present.at);
 	mappings_watch_destroy(people->memory);
 	total_deinit(&output->total);
+	total_deinit(&output->second);
 	ids_deinit(&output->ids);
 	classes_deinit(&output->classes);
 	texts_deinit(&output->tags);

@@ -57,7 +57,8 @@ struct shiny_err *contents_each_running(struct store *store, contents_process_fn
 	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err = NULL;
 
-	SHINY_TRY(store_query(store, "SELECT pid FROM process WHERE ending = 'running'", &q));
+	SHINY_TRY(store_query(
+		store, "SELECT pid FROM process WHERE ending = 'running' AND NOT within", &q));
 	QUERY_EACH (q, err)
 		if (!each(context, query_number(q, 0)))
 			break;

@@ -25,7 +25,7 @@
 	X(WRAPPER, "INSERT OR REPLACE INTO wrapper VALUES (?)")                                   \
 	X(TAG, "INSERT INTO tag VALUES (?, ?)")                                                   \
 	X(PAGES_GONE, "DELETE FROM page WHERE process = ?")                                       \
-	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (1, ?, ?, ?, ?)")             \
+	X(SESSION_PEAK, "INSERT OR REPLACE INTO session_peak VALUES (?, ?, ?, ?, ?)")             \
 	X(COUNTER, "INSERT OR REPLACE INTO counter VALUES (?, ?, ?, ?, ?)")                       \
 	X(SNAPSHOT_PART, "INSERT INTO snapshot_part VALUES (?, ?, ?, ?, ?)")                      \
 	X(NOTE, "INSERT INTO note VALUES (?, ?)")                                                 \

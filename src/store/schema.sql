@@ -47,7 +47,9 @@ CREATE TABLE process (
 	forked_ns INTEGER, -- what its parent held then, it inherited; 0: it was not forked
 	purpose TEXT, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
 	status INTEGER, -- exit status, or the number of the signal where it was killed; NULL unknown
-	early INTEGER NOT NULL -- 1: it ended before the session's end, or exec replaced it
+	early INTEGER NOT NULL, -- 1: it ended before the session's end, or exec replaced it
+	within INTEGER NOT NULL, -- process.id in whose blocks its objects lie; 0: it is a process
+	heap TEXT -- kind of their pools: palloc, apr_pool, ...; empty for a process
 );
 
 -- Threads of the processes.
@@ -310,7 +312,7 @@ CREATE VIEW stat AS SELECT
 	t.max_size - t.spread AS min_size, -- smallest request
 	t.size_step AS size_step, -- every size is min_size + k * size_step; 0: all are the same
 	t.how
-		& 31 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector, 16 zend, 17 libpas, 18 one of SHINY_ALLOCATOR's file, 19 g_slice
+		& 31 AS api, -- 0 malloc, 1 calloc, 2 realloc, 3 memalign, 4 new, 5 new[], 6 and 7 these two aligned, 13 malloc or new, 15 a garbage collector, 16 zend, 17 libpas, 18 one of SHINY_ALLOCATOR's file, 19 g_slice, 20 and 21 CPython's memory and objects; of the second level 22 palloc, 23 apr_pool, 24 ngx_pool, 25 one of that file's pools
 	t.type AS type -- type.id, 0 unknown
 FROM stat_short t UNION ALL SELECT
 	process, stack, vtable, tag, reading, allocs,
@@ -377,7 +379,7 @@ CREATE TABLE bucket (
 
 -- The most bytes that were live at once, over all processes.
 CREATE TABLE session_peak (
-	id INTEGER PRIMARY KEY, -- always 1: there is one row
+	id INTEGER PRIMARY KEY, -- 1: of blocks; 2: of objects in pools, if there are any
 	blocks INTEGER NOT NULL, -- blocks that were live then
 	bytes INTEGER NOT NULL, -- their bytes
 	ns INTEGER NOT NULL, -- when
@@ -630,7 +632,9 @@ CREATE VIEW v_processes AS SELECT
 	p.forked_ns AS forked_ns, -- what its parent held then, it inherited; 0: it was not forked
 	p.purpose AS purpose, -- what its command line says beyond the role: extension, network.mojom.NetworkService, ...; empty for none
 	p.status AS status, -- exit status, or the number of the signal where it was killed; NULL unknown
-	p.early AS early -- 1: it ended before the session's end, or exec replaced it
+	p.early AS early, -- 1: it ended before the session's end, or exec replaced it
+	p.within AS within, -- process id in whose blocks its objects lie: in no sum; 0: a process
+	p.heap AS heap -- kind of their pools: palloc, apr_pool, ...; empty for a process
 FROM process p LEFT JOIN (
 	SELECT x.process AS process,
 		SUM(x.{sum}) AS {sum},
@@ -792,7 +796,9 @@ CREATE VIEW v_types AS SELECT
 	COUNT(DISTINCT s.process) AS processes, -- processes that had them
 	SUM(s.reused) AS reused, -- of the frees: another block took their place, and nobody had freed them
 	SUM(s.released) AS released -- of the frees: garbage-collected objects whose memory was given back
-FROM stat s LEFT JOIN type y ON y.id = s.type GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
+FROM stat s LEFT JOIN type y ON y.id = s.type
+	WHERE s.process NOT IN (SELECT id FROM process WHERE within)
+GROUP BY y.name, y.container, y.form, y.rule, y.confidence, y.source;
 
 -- The same for each process.
 -- Example: SELECT type, live FROM v_process_types WHERE process = 2 ORDER BY live DESC;
@@ -861,7 +867,8 @@ CREATE VIEW v_stacks AS SELECT
 	s.{sum} AS {sum}{,} -- {meaning}
 FROM (SELECT t.stack AS stack, x.site AS site,
 		SUM(t.{sum}) AS {sum}{,}
-	FROM stat t LEFT JOIN stack x ON x.id = t.stack GROUP BY t.stack) s;
+	FROM stat t LEFT JOIN stack x ON x.id = t.stack
+	WHERE t.process NOT IN (SELECT id FROM process WHERE within) GROUP BY t.stack) s;
 
 -- How a call site is called.
 -- Example: SELECT label FROM v_site_names WHERE site = 12;
@@ -903,8 +910,10 @@ FROM (SELECT x.site AS site,
 		SUM(s.{sum}) AS {sum},
 		COUNT(DISTINCT s.stack) AS stacks, COUNT(DISTINCT s.process) AS processes,
 		COUNT(DISTINCT y.name) AS types
-	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type GROUP BY x.site) t
-	LEFT JOIN (SELECT k.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k GROUP BY k.site) q
+	FROM stat s LEFT JOIN stack x ON x.id = s.stack LEFT JOIN type y ON y.id = s.type
+	WHERE s.process NOT IN (SELECT id FROM process WHERE within) GROUP BY x.site) t
+	LEFT JOIN (SELECT k.site AS site, SUM(k.peak_bytes) AS bytes FROM peak k
+	WHERE k.process NOT IN (SELECT id FROM process WHERE within) GROUP BY k.site) q
 		ON q.site = COALESCE(t.site, 0)
 	LEFT JOIN v_site_names l ON l.site = t.site;
 
@@ -956,7 +965,7 @@ CREATE VIEW v_peak AS SELECT
 	k.bytes AS bytes, -- their bytes
 	k.ns AS ns, -- when
 	k.running_ns AS running_ns -- when running processes held most: of the sums at_peak
-FROM session_peak k;
+FROM session_peak k WHERE k.id = 1;
 
 -- The timeline of each process: the buckets in which something happened. What is live stays as it was until the next row.
 -- Example: SELECT start_ns / 1e9, live_bytes FROM v_timeline WHERE process = 1 ORDER BY start_ns;

@@ -21,7 +21,7 @@
 #include "sum_list.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
-#define STORE_SCHEMA_VERSION 22
+#define STORE_SCHEMA_VERSION 23
 
 struct store;
 
@@ -142,11 +142,11 @@ SHINY_MUST_CHECK struct shiny_err *store_put_snapshot_part(struct store *store, 
 							   uint32_t part, uint32_t kind,
 							   uint32_t rows, const void *data,
 							   size_t bytes);
-/* Puts the highest live bytes of the session, with the blocks and the time (ns), and when running
- * processes held most (ns). */
-SHINY_MUST_CHECK struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks,
-							  uint64_t bytes, uint64_t time,
-							  uint64_t running_time);
+/* Puts the highest live bytes of the session on level 1 or 2, with the blocks and the time (ns),
+ * and when running processes held most (ns). */
+SHINY_MUST_CHECK struct shiny_err *store_put_session_peak(struct store *store, unsigned level,
+							  uint64_t blocks, uint64_t bytes,
+							  uint64_t time, uint64_t running_time);
 /* `weight`: "loss": data is missing; "note": nothing is. `process` 0: the whole session. */
 SHINY_MUST_CHECK struct shiny_err *store_put_counter(struct store *store, uint32_t process,
 						     const char *name, const char *weight,

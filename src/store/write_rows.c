@@ -302,11 +302,12 @@ struct shiny_err *row_put_statistics(struct store *store)
 	return row_put_all(store, STORE_ROW_PEAK, sums->peaks.at, sums->peaks.count);
 }
 
-struct shiny_err *store_put_session_peak(struct store *store, uint64_t blocks, uint64_t bytes,
-					 uint64_t time, uint64_t running_time)
+struct shiny_err *store_put_session_peak(struct store *store, unsigned level, uint64_t blocks,
+					 uint64_t bytes, uint64_t time, uint64_t running_time)
 {
 	struct row_writer row = row_begin(store, STATEMENT_SESSION_PEAK);
 
+	row_put_number(&row, level);
 	row_put_number(&row, blocks);
 	row_put_number(&row, bytes);
 	row_put_number(&row, time);

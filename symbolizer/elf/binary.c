@@ -324,8 +324,8 @@ bool binary_section_typed(const struct binary *file, uint32_t type, Elf64_Shdr *
 	return false;
 }
 
-void binary_each_function(const struct binary *file, uint32_t type, binary_function_fn *fn,
-			  void *context)
+void binary_each_symbol(const struct binary *file, uint32_t type, unsigned kind,
+			binary_symbol_fn *fn, void *context)
 {
 	Elf64_Shdr table, strings;
 	struct binary_bytes symbols, names;
@@ -341,8 +341,14 @@ void binary_each_function(const struct binary *file, uint32_t type, binary_funct
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, symbols.data + at, sizeof(symbol));
-		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+		if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == kind &&
 		    symbol.st_name < names.bytes && symbol.st_value)
 			fn(context, (const char *)names.data + symbol.st_name, &symbol);
 	}
+}
+
+void binary_each_function(const struct binary *file, uint32_t type, binary_symbol_fn *fn,
+			  void *context)
+{
+	binary_each_symbol(file, type, STT_FUNC, fn, context);
 }

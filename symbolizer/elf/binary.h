@@ -86,10 +86,13 @@ bool binary_section_named(const struct binary *file, const char *name, Elf64_Shd
 bool binary_section_typed(const struct binary *file, uint32_t type, Elf64_Shdr *out);
 struct binary_bytes binary_section_bytes(const struct binary *file, const Elf64_Shdr *section);
 
-/* Calls `fn` for each function defined in the first section of `type` (SHT_SYMTAB, SHT_DYNSYM). The
- * name stays valid as long as the file is open. */
-typedef void binary_function_fn(void *context, const char *name, const Elf64_Sym *symbol);
-void binary_each_function(const struct binary *file, uint32_t type, binary_function_fn *fn,
+/* Calls `fn` for each symbol of `kind` (STT_FUNC, STT_OBJECT), or each function, defined in the
+ * first section of `type` (SHT_SYMTAB, SHT_DYNSYM). The name stays valid as long as the file is
+ * open. */
+typedef void binary_symbol_fn(void *context, const char *name, const Elf64_Sym *symbol);
+void binary_each_symbol(const struct binary *file, uint32_t type, unsigned kind,
+			binary_symbol_fn *fn, void *context);
+void binary_each_function(const struct binary *file, uint32_t type, binary_symbol_fn *fn,
 			  void *context);
 
 #endif

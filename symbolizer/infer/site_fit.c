@@ -17,6 +17,7 @@ enum api_family site_fit_family(unsigned api, const char *callee)
 #define SHINY_FAMILY_SCALAR FAMILY_NEW
 #define SHINY_FAMILY_ARRAY FAMILY_ARRAY
 #define SHINY_FAMILY_ANY FAMILY_C
+#define SHINY_FAMILY_POOL FAMILY_C
 #include <shiny/wire/api.def>
 #undef SHINY_API
 	};

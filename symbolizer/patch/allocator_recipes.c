@@ -40,13 +40,16 @@ static const struct allocator_function {
 } functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define ROW(id, text, k, b, s, c, a, place)                                              \
 	[SHINY_ALLOCATOR_##id] = { text,                                                 \
-				   { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0 },    \
+				   { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, NO,  \
+				     NO, NO, 0 },                                        \
 				   place },
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)          ROW(id, text, k, b, s, c, a, ANY)
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) ROW(id, text, k, b, s, c, a, PREFIXED)
 #define SHINY_ALLOCATOR_OPERATOR(id, text, k, b, s, c, a) ROW(id, text, k, b, s, c, a, OPERATOR)
 #define SHINY_ALLOCATOR_NEWER(id, text, k, b, s, c, a)    ROW(id, text, k, b, s, c, a, NEWER)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) \
+	[SHINY_ALLOCATOR_##id] = { .name = text, .place = ENGINE },
+#define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
 	[SHINY_ALLOCATOR_##id] = { .name = text, .place = ENGINE },
 #include <shiny/wire/allocator.def>
 };
@@ -429,6 +432,31 @@ static unsigned engine_roles(const struct shiny_allocator_call *call)
 								  : 0;
 }
 
+struct pool_variable {
+	unsigned api;
+	uint64_t vaddr; /* 0: not found */
+};
+
+static void take_variable(void *context, const char *name, const Elf64_Sym *symbol)
+{
+	struct pool_variable *v = context;
+
+	if (symbol->st_size == sizeof(void *) && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL &&
+	    engine_functions_has_variable(name, v->api))
+		v->vaddr = symbol->st_value;
+}
+
+/* Returns the address of the variable that points to the api's current pool; 0: there is none. */
+static uint64_t variable_of(const struct allocator_search *s, unsigned api)
+{
+	struct pool_variable v = { .api = api };
+
+	binary_each_symbol(s->file, SHT_SYMTAB, STT_OBJECT, take_variable, &v);
+	if (!v.vaddr)
+		binary_each_symbol(s->file, SHT_DYNSYM, STT_OBJECT, take_variable, &v);
+	return v.vaddr;
+}
+
 /* Appends one function of an engine; false: it cannot be patched. */
 static bool add_engine_function(struct allocator_search *s, const struct engine_symbol *at,
 				uint16_t family, unsigned *roles)
@@ -454,6 +482,12 @@ static bool add_engine_function(struct allocator_search *s, const struct engine_
 		return true;
 	if (why) {
 		say(s, at->name, why);
+		return false;
+	}
+	if (call.pool == SHINY_CALL_VARIABLE)
+		e->variable = variable_of(s, call.api);
+	if (call.pool == SHINY_CALL_VARIABLE && !e->variable) {
+		say(s, at->name, "the variable with its pool has no symbol");
 		return false;
 	}
 	add_entry(s, at->name, &call, family, role);

@@ -30,6 +30,13 @@ static const char *const kinds[SHINY_CALL_KINDS] = {
 	[SHINY_CALL_RESIZE] = "resize",
 	[SHINY_CALL_USABLE] = "usable",
 	[SHINY_CALL_DROP_ALL] = "drop-all",
+	[SHINY_CALL_POOL_MAKE] = "pool-make",
+	[SHINY_CALL_POOL_MAKE_OUT] = "pool-make-out",
+	[SHINY_CALL_POOL_CHANGE] = "pool-change",
+	[SHINY_CALL_POOL_EMPTY] = "pool-empty",
+	[SHINY_CALL_POOL_CHILDREN] = "pool-children",
+	[SHINY_CALL_POOL_RESET] = "pool-reset",
+	[SHINY_CALL_POOL_END] = "pool-end",
 };
 
 bool engine_functions_from_file(const char *setting)
@@ -46,7 +53,10 @@ static bool read_argument(const char *word, struct shiny_allocator_call *call)
 	} arguments[] = { { "block=", &call->block },
 			  { "size=", &call->size },
 			  { "count=", &call->count },
-			  { "plus=", &call->plus } };
+			  { "plus=", &call->plus },
+			  { "pool=", &call->pool },
+			  { "parent=", &call->parent },
+			  { "name=", &call->title } };
 
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++) {
 		size_t bytes = strlen(arguments[i].name);
@@ -58,6 +68,10 @@ static bool read_argument(const char *word, struct shiny_allocator_call *call)
 			call->plus = SHINY_CALL_ONE;
 			return true;
 		}
+		if (arguments[i].to == &call->pool)
+			call->api = SHINY_API_POOL;
+		if (arguments[i].to == &call->pool && strcmp(value, "none") == 0)
+			return true;
 		*arguments[i].to = (uint8_t)(value[0] - '0');
 		return value[0] >= '0' && value[0] < '0' + SHINY_CALL_ARGUMENTS && !value[1];
 	}
@@ -70,11 +84,29 @@ static bool takes_block(unsigned kind)
 	       kind == SHINY_CALL_MOVE_AT || kind == SHINY_CALL_RESIZE;
 }
 
+/* Returns what is wrong with a function of the second level; NULL: nothing. */
+static const char *wrong_with_pool(struct shiny_allocator_call *call)
+{
+	bool of_pool = call->kind >= SHINY_CALL_POOL_MAKE, of_object = call->api == SHINY_API_POOL;
+
+	if (!of_pool && (call->parent != NO || call->title != NO))
+		return "parent= and name= are for pools only";
+	if (of_object && !of_pool && call->kind != SHINY_CALL_MAKE &&
+	    call->kind != SHINY_CALL_MAKE_TEXT && call->kind != SHINY_CALL_END &&
+	    call->kind != SHINY_CALL_MOVE)
+		return "objects in pools are made by make or make-text, and go by end or move";
+	if (of_pool && call->kind > SHINY_CALL_POOL_MAKE_OUT && call->pool == NO)
+		return "pool= is missing";
+	if (of_pool)
+		call->api = SHINY_API_POOL;
+	return NULL;
+}
+
 static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 				   struct engine_function *out)
 {
 	char *rest, *name = strtok_r(line, " \t", &rest), *kind = strtok_r(NULL, " \t", &rest);
-	const char *mark = strchr(name, '#');
+	const char *mark = strchr(name, '#'), *wrong;
 
 	if (!kind || strlen(name) >= SHINY_ALLOCATOR_NAME || (mark && strchr(mark + 1, '#')))
 		return rule_lines_wrong(lines, "a function's name and a kind are needed");
@@ -83,7 +115,10 @@ static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 						   .size = NO,
 						   .count = NO,
 						   .plus = NO,
-						   .api = SHINY_API_OWN } };
+						   .api = SHINY_API_OWN,
+						   .pool = NO,
+						   .parent = NO,
+						   .title = NO } };
 	strcpy(out->name, name);
 	for (uint8_t k = 0; k < SHINY_CALL_KINDS; k++)
 		if (kinds[k] && strcmp(kinds[k], kind) == 0)
@@ -93,15 +128,17 @@ static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 	for (char *word; (word = strtok_r(NULL, " \t", &rest));)
 		if (!read_argument(word, &out->call))
 			return rule_lines_wrong(lines,
-						"%s: block=, size=, count= or plus= and an "
-						"argument's number from 0 to %d is needed",
+						"%s: block=, size=, count=, plus=, pool=, "
+						"parent= or name= and an argument's number from 0 "
+						"to %d is needed",
 						word, SHINY_CALL_ARGUMENTS - 1);
 	if (takes_block(out->call.kind) != (out->call.block != NO))
 		return rule_lines_wrong(lines, takes_block(out->call.kind) ? "block= is missing"
 									   : "it has no block=");
 	if (out->call.count != NO && out->call.size == NO)
 		return rule_lines_wrong(lines, "count= without size=");
-	return NULL;
+	wrong = wrong_with_pool(&out->call);
+	return wrong ? rule_lines_wrong(lines, "%s", wrong) : NULL;
 }
 
 static struct shiny_err *read_file(const char *path, struct engine_functions *out)
@@ -129,13 +166,34 @@ static struct shiny_err *read_file(const char *path, struct engine_functions *ou
 static const struct engine_function built_in[] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) \
-	{ text, { SHINY_CALL_##k, b, s, c, p, SHINY_API_##a, 0 } },
+	{ text, { SHINY_CALL_##k, b, s, c, p, SHINY_API_##a, 0, NO, NO, NO, 0 } },
 #define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) \
-	{ text, { SHINY_CALL_##k, b, NO, NO, NO, SHINY_APIS + SHINY_RUN_TIME_##r, 0 } },
-#define ONE SHINY_CALL_ONE
+	{ text, { SHINY_CALL_##k, b, NO, NO, NO, SHINY_APIS + SHINY_RUN_TIME_##r, 0, \
+		NO, NO, NO, 0 } },
+#define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
+	{ text, { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, pool, parent, title, 0 } },
+#define ONE	 SHINY_CALL_ONE
+#define VARIABLE SHINY_CALL_VARIABLE
 #include <shiny/wire/allocator.def>
 #undef ONE
+#undef VARIABLE
 };
+
+static const struct { const char *name;
+	uint8_t api;
+} variables[] = {
+#define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
+#define SHINY_ALLOCATOR_VARIABLE(id, text, a) { text, SHINY_API_##a },
+#include <shiny/wire/allocator.def>
+};
+
+bool engine_functions_has_variable(const char *name, unsigned api)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+		if (variables[i].api == api && strcmp(variables[i].name, name) == 0)
+			return true;
+	return false;
+}
 
 struct shiny_err *engine_functions_load(const char *setting, struct engine_functions *out)
 {
@@ -164,7 +222,7 @@ bool engine_functions_shows(const struct engine_functions *functions,
 {
 	unsigned api = function->call.api;
 
-	return api == SHINY_API_OWN || function == functions->rows.at ||
+	return api == SHINY_API_OWN || api == SHINY_API_POOL || function == functions->rows.at ||
 	       function[-1].call.api != api;
 }
 

@@ -17,6 +17,17 @@
  *
  * The kinds are allocator.def's in small letters: make, make-out, make-at, make-text, make-sized,
  * end, move, move-out, move-at, resize, usable, drop-all. plus=N or plus=one adds to the size.
+ *
+ * Objects in pools, which lie in blocks of another allocator, are told by pool=: the number of the
+ * argument that is the pool, or none. The functions of pools are pool-make, pool-make-out,
+ * pool-change, pool-empty, pool-children, pool-reset, pool-end, with pool=, parent= and name=:
+ *
+ *     my_pool        pool-make   parent=0 name=1
+ *     my_take        make        pool=0 size=1
+ *     my_give_back   end         block=1 pool=0
+ *     my_pool_clear  pool-reset  pool=0
+ *     my_pool_free   pool-end    pool=0
+ *
  * Blank lines and those that begin with # are comments.
  */
 #ifndef SHINY_SYM_ENGINE_FUNCTIONS_H
@@ -36,7 +47,7 @@ struct engine_function {
 };
 struct engine_functions {
 	VEC(struct engine_function) rows; /* functions of an api are adjacent, its main one first;
-	                                   * the user's have SHINY_API_OWN */
+	                                   * the user's have SHINY_API_OWN and SHINY_API_POOL */
 	uint64_t time; /* of the user's file's last change, in ns; 0: there is none */
 };
 
@@ -52,6 +63,9 @@ const struct engine_function *engine_functions_find(const struct engine_function
 /* True if a file with this function has the engine's heap: its main one, or any of the user's. */
 bool engine_functions_shows(const struct engine_functions *functions,
 			    const struct engine_function *function);
+
+/* True if the variable of this name points to the current pool of the api. */
+bool engine_functions_has_variable(const char *name, unsigned api);
 
 /* True if `setting` names a file. */
 bool engine_functions_from_file(const char *setting);

@@ -61,9 +61,21 @@ enum shiny_call_kind { /* as in allocator.def */
 	SHINY_CALL_DROP_ALL,
 	SHINY_CALL_TYPE_NAME,
 	SHINY_CALL_TYPED,
+	SHINY_CALL_POOL_MAKE,
+	SHINY_CALL_POOL_MAKE_OUT,
+	SHINY_CALL_POOL_CHANGE,
+	SHINY_CALL_POOL_EMPTY,
+	SHINY_CALL_POOL_CHILDREN,
+	SHINY_CALL_POOL_RESET,
+	SHINY_CALL_POOL_END,
 	SHINY_CALL_KINDS
 };
-enum { SHINY_CALL_ARGUMENTS = 6, SHINY_CALL_ONE = 0xfe, SHINY_CALL_NO = 0xff };
+enum {
+	SHINY_CALL_ARGUMENTS = 6,
+	SHINY_CALL_VARIABLE = 0xfd,
+	SHINY_CALL_ONE = 0xfe,
+	SHINY_CALL_NO = 0xff
+};
 
 /* Says what a function does, as a row of allocator.def or of the user's file. */
 struct shiny_allocator_call {
@@ -72,6 +84,10 @@ struct shiny_allocator_call {
 	                                   * be SHINY_CALL_ONE */
 	uint8_t api;    /* enum shiny_api; TYPE_NAME, TYPED: SHINY_APIS and enum shiny_run_time */
 	uint16_t bytes; /* the size of all its blocks, where it has no argument for it; 0: none */
+	uint8_t pool, parent, title; /* of the second level, as in allocator.def: numbers of
+	                              * arguments, SHINY_CALL_NO: none. `pool` may be
+	                              * SHINY_CALL_VARIABLE */
+	uint8_t reserved;
 };
 
 /* Roles of a function in its family: makes a block of the size in argument 0; ends the block in
@@ -86,6 +102,8 @@ struct shiny_allocator_entry {
 	                  * SHINY_ALLOCATOR_FAMILIES */
 	uint16_t roles;
 	uint32_t of_operator; /* 1: it is an operator of the language */
+	uint64_t variable;    /* address in the file of the variable that points to the pool; 0:
+	                       * none */
 	struct shiny_patch_recipe recipe; /* if it is not patched: vaddr and expected bytes only */
 };
 

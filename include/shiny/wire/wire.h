@@ -6,8 +6,8 @@
  * Signals:   –    Allocates: –    Threads: –
  *
  * This file describes the format; offsets.def lists the size and offset of every field, which both
- * sides assert and sign. It includes <stddef.h> and <stdint.h> only. ring.h says how the words may
- * be read and written, and in which order.
+ * sides assert and sign. It includes <stddef.h>, <stdint.h> and second_level.h only. ring.h says
+ * how the words may be read and written, and in which order.
  *
  * A ring is one file an exec'd image, `ring.<pid>.<n>` in the session directory:
  *
@@ -102,6 +102,8 @@ enum shiny_api {
 	SHINY_APIS
 };
 
+#include <shiny/wire/second_level.h>
+
 enum shiny_map_call {
 #define SHINY_MAP(name, text) SHINY_MAP_##name,
 #include <shiny/wire/map.def>
@@ -156,6 +158,7 @@ enum shiny_counter {
  * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here
  *         on, 0 none. It is repeated at the beginning of each chunk: a chunk without it begins with
  *         no tag.
+ * POOL    repeated likewise at need: a chunk begins with no pool.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted
  *         them. Stack ids that were defined before a LOSS are void after it.
  */
@@ -579,6 +582,7 @@ _Static_assert(sizeof(struct shiny_map) % SHINY_RECORD_BYTES == 0, "map");
 _Static_assert(sizeof(struct shiny_object_kinds) % SHINY_RECORD_BYTES == 0, "object kinds");
 _Static_assert(sizeof(struct shiny_class) % SHINY_RECORD_BYTES == 0, "class");
 _Static_assert(sizeof(struct shiny_tag) % SHINY_RECORD_BYTES == 0, "tag");
+_Static_assert(sizeof(struct shiny_pool) % SHINY_RECORD_BYTES == 0, "pool");
 _Static_assert(sizeof(struct shiny_module) % SHINY_RECORD_BYTES == 0, "module");
 _Static_assert(SHINY_CLASS_NAME_MAX % SHINY_RECORD_BYTES == 0, "class name");
 _Static_assert(SHINY_TAG_NAME_MAX % SHINY_RECORD_BYTES == 0, "tag name");

@@ -19,7 +19,7 @@ const char *const mismatch_names[MISMATCH_KINDS] = {
 };
 
 enum { RECENT = 65536 };
-enum family { FAMILY_C, FAMILY_SCALAR, FAMILY_ARRAY, FAMILY_ANY };
+enum family { FAMILY_C, FAMILY_SCALAR, FAMILY_ARRAY, FAMILY_ANY, FAMILY_POOL = FAMILY_ANY };
 
 static const uint8_t families[] = {
 #define SHINY_API(name, text, family) [SHINY_API_##name] = FAMILY_##family,

@@ -515,7 +515,8 @@ static struct shiny_err *check_filter(struct checking *k, const struct check_rul
 
 static struct filter_names names_of(const struct check_rule *rule, const struct filter_names *names)
 {
-	return (struct filter_names){ names->process, rule->tags ? rule->tags : names->tags,
+	return (struct filter_names){ names->process, names->heap,
+				      rule->tags ? rule->tags : names->tags,
 				      rule->between ? rule->between : names->between };
 }
 

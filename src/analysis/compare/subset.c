@@ -369,10 +369,10 @@ static struct shiny_err *make_others(struct store *store, const struct filter *f
 	err = execute(store, buckets);
 	free(buckets);
 	SHINY_TRY(err);
-	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT 1 AS id, %1$" PRIu64
+	peak = mem_format("CREATE TEMP TABLE session_peak AS SELECT %4$u AS id, %1$" PRIu64
 			  " AS blocks, %2$" PRIu64 " AS bytes, %3$" PRIu64 " AS ns, %3$" PRIu64
 			  " AS running_ns",
-			  c->peak.most.blocks, c->peak.most.bytes, c->peak.time);
+			  c->peak.most.blocks, c->peak.most.bytes, c->peak.time, filter->level);
 	err = execute(store, peak);
 	free(peak);
 	SHINY_TRY(err);

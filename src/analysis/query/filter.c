@@ -67,35 +67,76 @@ static struct shiny_err *nothing_matches(struct store *store, const char *which)
 	return err;
 }
 
-struct shiny_err *filter_resolve(struct store *store, const char *which, struct filter *out)
+static struct shiny_err *no_heap(struct store *store, const char *heap)
+{
+	AUTO_QUERY struct query *q = NULL;
+	AUTO_FREE char *list = NULL;
+	bool row = false;
+
+	SHINY_TRY(store_query(store,
+			      "SELECT group_concat(heap, ', ') FROM (SELECT DISTINCT heap FROM "
+			      "process WHERE heap > '' ORDER BY heap)",
+			      &q));
+	SHINY_TRY(query_step(q, &row));
+	list = row ? query_copy(q, 0) : NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+					  "--heap '%s': this session has no such objects", heap),
+				"there are those of: %s", list ? list : "none");
+}
+
+/* The rows of table process are of two levels: the second one's objects lie in blocks of the first.
+ * `heap`: NULL: the first; or the kind of pools whose objects are meant. */
+static struct shiny_err *resolve(struct store *store, const char *which, const char *heap,
+				 struct filter *out)
 {
 	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err;
-	size_t size = 0, count = 0;
+	size_t size = 0, count = 0, of_heap = 0, of_level = 0, all = 0;
 	char *where = NULL;
 	FILE *text = mem_stream_open(&where, &size);
 
 	err = store_query(store,
-			  "SELECT id, pid, namespace_pid, role, name FROM process ORDER BY id", &q);
-	if (which)
-		fputs("s.process IN (", text);
+			  "SELECT id, pid, namespace_pid, role, name, heap FROM process "
+			  "ORDER BY id",
+			  &q);
+	fputs("s.process IN (", text);
 	QUERY_EACH (q, err) {
+		const char *its = query_verbatim(q, 5);
+
+		all++;
+		if (!*its != !heap)
+			continue;
+		of_level++;
+		if (heap && !glob_matches(heap, its))
+			continue;
+		of_heap++;
 		if (which && !meant(q, which))
 			continue;
-		if (which)
-			fprintf(text, "%s%" PRId64, count ? "," : "", query_number(q, 0));
+		fprintf(text, "%s%" PRId64, count ? "," : "", query_number(q, 0));
 		count++;
 	}
-	fputs(which ? ")" : "1", text);
+	fputs(")", text);
 	mem_stream_close(text);
-	if (!err && which && !count)
+	if (!err && heap && !of_heap)
+		err = no_heap(store, heap);
+	else if (!err && which && !count)
 		err = nothing_matches(store, which);
 	if (err) {
 		free(where);
 		return err;
 	}
-	*out = (struct filter){ .where = where, .processes = count };
+	if (!which && count == all)
+		strcpy(where, "1");
+	*out = (struct filter){ .where = where,
+				.processes = count,
+				.level = heap ? 2 : 1,
+				.whole = count == of_level };
 	return NULL;
+}
+
+struct shiny_err *filter_resolve(struct store *store, const char *which, struct filter *out)
+{
+	return resolve(store, which, NULL, out);
 }
 
 void filter_deinit(struct filter *filter)
@@ -259,7 +300,7 @@ struct shiny_err *filter_load(struct store *store, const struct filter_names *na
 			      struct filter *out)
 {
 	SHINY_CLEANUP(filter_deinit) struct filter filter = { 0 };
-	struct shiny_err *err = filter_resolve(store, names->process, &filter);
+	struct shiny_err *err = resolve(store, names->process, names->heap, &filter);
 
 	if (!err && names->tags)
 		err = filter_tags(store, names->tags, &filter);

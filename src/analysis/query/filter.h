@@ -26,6 +26,8 @@ struct filter {
 	char *blocks; /* the same for tables stat, site_stat and peak, with `tags` as a condition on
 		       * `tag`; NULL: `where` */
 	size_t processes;
+	unsigned level; /* 1: blocks; 2: objects in pools, which lie in blocks. Never both */
+	bool whole;	/* it has all processes of its level */
 	uint64_t from, to; /* blocks born in [from, to), ns since the session's start; to 0: no
 			    * end */
 	bool *tags;        /* [tag_count], by id of table tag: born under one of these; NULL: any
@@ -66,14 +68,15 @@ static inline uint64_t filter_length(const struct filter *filter, uint64_t durat
 	return end > filter->from ? end - filter->from : 0;
 }
 
-/* Selects processes. `which`: NULL: all; "id:7"; or a pid, role or name, with * and ? as wildcards.
- * No match is a usage error that lists the processes. */
+/* Selects processes of the first level. `which`: NULL: all; "id:7"; or a pid, role or name, with *
+ * and ? as wildcards. No match is a usage error that lists the processes. */
 SHINY_MUST_CHECK struct shiny_err *filter_resolve(struct store *store, const char *which,
 						  struct filter *out);
 void filter_deinit(struct filter *filter);
-/* The options that make a filter; NULL: not given. */
+/* The options that make a filter; NULL: not given. `heap`: the kind of pools whose objects are
+ * meant, in place of the first level. */
 struct filter_names {
-	const char *process, *tags, *between;
+	const char *process, *heap, *tags, *between;
 };
 /* Loads a filter from its options; on an error `out` needs no deinit. */
 SHINY_MUST_CHECK struct shiny_err *filter_load(struct store *store,

@@ -302,12 +302,10 @@ static struct shiny_err *load_expected(struct store *store, const struct filter 
 	struct shiny_err *err;
 	bool row = false;
 
-	if (filter_is_subset(filter))
+	if (filter_is_subset(filter) || !filter->whole)
 		return NULL;
-	SHINY_TRY(query_format(store, &q,
-			       "SELECT k.bytes FROM session_peak k WHERE NOT EXISTS (SELECT 1 FROM "
-			       "v_processes s WHERE NOT (%s))",
-			       filter->where));
+	SHINY_TRY(query_format(store, &q, "SELECT k.bytes FROM session_peak k WHERE k.id = %u",
+			       filter->level));
 	err = query_step(q, &row);
 	if (row)
 		*expected = (uint64_t)query_number(q, 0);

@@ -126,6 +126,7 @@ static struct shiny_err *add_endings(struct store *store, struct headlines *h)
 	struct shiny_err *err = store_query(store,
 					    "SELECT name, status, COUNT(*), MIN(pid), MIN(end_ns), "
 					    "MIN(id) = 1 FROM process WHERE ending = 'killed' "
+					    "AND NOT within "
 					    "GROUP BY name, status ORDER BY MIN(id) <> 1, MIN(id)",
 					    &q);
 
@@ -236,6 +237,7 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 	struct shiny_err *err =
 		store_query(store,
 			    "SELECT name, MIN(pid), COUNT(*) FROM process WHERE attach = 'none' "
+			    "AND NOT within "
 			    "GROUP BY name ORDER BY MIN(id)",
 			    &q);
 
@@ -257,6 +259,35 @@ static struct shiny_err *add_unhooked(struct store *store, struct headlines *h)
 		add(h, "not_recorded", "info --processes",
 		    mem_format("not recorded: %s whose allocators are left alone",
 			       units_noun(UNITS_NOUN_BUF, more, "more process")));
+	return err;
+}
+
+/* Adds a line for each kind of objects in pools: they are in no sum, as they lie in blocks. */
+static struct shiny_err *add_second(struct store *store, struct headlines *h)
+{
+	AUTO_QUERY struct query *q = NULL;
+	struct shiny_err *err = store_query(
+		store,
+		"SELECT MIN(p.name), p.heap, SUM(s.allocs), SUM(s.live + s.abandoned), "
+		"SUM(s.live_bytes + s.abandoned_bytes), COUNT(DISTINCT NULLIF(s.tag, 0)) "
+		"FROM process p JOIN site_stat s ON s.process = p.id WHERE p.within "
+		"GROUP BY p.heap ORDER BY p.heap",
+		&q);
+
+	QUERY_EACH (q, err) {
+		const char *heap = query_text(q, 1);
+
+		add(h, "second_level", NULL,
+		    mem_format("second level: %s of %s in blocks of %s: at the end %s in %s, under "
+			       "%s; --heap %s shows them",
+			       units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 2), "object"),
+			       heap, query_text(q, 0),
+			       units_bytes(UNITS_BUF, (uint64_t)query_number(q, 4)),
+			       units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 3), "object"),
+			       units_noun(UNITS_NOUN_BUF, (uint64_t)query_number(q, 5),
+					  "pool name"),
+			       heap));
+	}
 	return err;
 }
 
@@ -301,6 +332,7 @@ struct shiny_err *headlines_load(struct store *store, struct headlines *out)
 	SHINY_TRY(add_facts(store, &found));
 	SHINY_TRY(add_unrecorded(store, &found));
 	SHINY_TRY(add_unhooked(store, &found));
+	SHINY_TRY(add_second(store, &found));
 	*out = shiny_steal(found);
 	return NULL;
 }

@@ -11,6 +11,7 @@
  *   frees          double frees, frees by the wrong function, sized deletes of the wrong size
  *   not_recorded   programs that were started and are not in the session
  *   narrowed       what the user chose to leave out
+ *   second_level   objects in pools, which are in no sum
  *
  * Everything comes from tables; no event is read.
  */

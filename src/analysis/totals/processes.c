@@ -83,7 +83,7 @@ struct shiny_err *processes_load(struct store *store, struct processes *out)
 			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
 			    "command, ending, attach, attach_text, start_ns, end_ns, "
 			    "events, threads, peak_bytes, lost, COALESCE(status, -1), " SUMS_NAMES
-			    " FROM v_processes ORDER BY process",
+			    " FROM v_processes WHERE NOT within ORDER BY process",
 			    &q);
 
 	QUERY_EACH (q, err)

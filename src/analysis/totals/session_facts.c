@@ -8,7 +8,7 @@
 /* COUNT(*) of a whole table would read its pages past the reader's account (guard.h), and a damaged
  * table has no end. */
 static const char contents[] =
-	"SELECT 'processes', COUNT(id) FROM process"
+	"SELECT 'processes', COUNT(id) FROM process WHERE NOT within"
 	" UNION ALL SELECT 'threads', COUNT(id) FROM thread"
 	" UNION ALL SELECT 'modules', COUNT(id) FROM module"
 	" UNION ALL SELECT 'stacks', COUNT(id) FROM stack"

@@ -103,12 +103,14 @@ static struct shiny_err *load_peak_of_some(struct store *store, const struct fil
 static struct shiny_err *load_peak(struct store *store, const struct filter *filter,
 				   struct totals *out)
 {
-	bool all = filter_is_subset(filter) || strcmp(filter->where, "1") == 0;
+	bool all = filter_is_subset(filter) || filter->whole;
 	uint64_t n[3] = { 0 };
 	struct shiny_err *err = load_course(store, filter, out);
 
 	if (!err)
-		err = numbers(store, "", "SELECT k.bytes, k.ns, k.running_ns FROM session_peak k",
+		err = numbers(store, filter->level == 2 ? "2" : "1",
+			      "SELECT k.bytes, k.ns, k.running_ns FROM session_peak k WHERE "
+			      "k.id = ",
 			      n, 3);
 	out->at_peak_ns = n[2];
 	n[0] = all ? n[0] : 0;

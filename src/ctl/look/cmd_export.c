@@ -40,7 +40,8 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	if (given[OPT_TABLE_NAME] && !form->table)
 		return shiny_err(SHINY_ERR_USAGE, "export: --table is for --to csv and jsonl");
 	if (form->table && (given[OPT_TAG] || (!is_events(&ctl->options) &&
-					       (given[OPT_PROCESS] || given[OPT_BETWEEN]))))
+					       (given[OPT_PROCESS] || given[OPT_HEAP] ||
+						given[OPT_BETWEEN]))))
 		return shiny_err(SHINY_ERR_USAGE, "export: --to %s: a table is exported whole; "
 						  "of events, --process and --between select",
 				 form->name);

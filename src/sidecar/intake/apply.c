@@ -8,6 +8,7 @@
 #include "apply_block.h"
 #include "apply_map.h"
 #include "apply_object.h"
+#include "apply_pool.h"
 
 /* Applies what a record's time alone implies: ends, forks and counts. */
 static inline void apply_time(struct session *session, const struct stream *s)
@@ -222,6 +223,8 @@ static bool is_defined_here(unsigned kind)
 	case SHINY_REC_TAG:
 	case SHINY_REC_TAG_NAME:
 	case SHINY_REC_LOSS:
+	case SHINY_REC_POOL:
+	case SHINY_REC_POOL_NAME:
 		return true;
 	default:
 		return false;
@@ -244,11 +247,30 @@ static inline uint64_t run_end(const struct session *session, const struct strea
 	return until < session->rings.latest ? until : session->rings.latest;
 }
 
+/* True if the record is about the second level. */
+static inline bool is_second(const struct raw *raw)
+{
+	switch (raw->kind) {
+	case SHINY_REC_ALLOC:
+	case SHINY_REC_FREE:
+	case SHINY_REC_REALLOC_BEGIN:
+	case SHINY_REC_REALLOC_DONE:
+	case SHINY_REC_REALLOC_FAILED:
+		return SHINY_POOL_APIS >> raw->api & 1;
+	default:
+		return raw->kind >= SHINY_REC_POOL && raw->kind <= SHINY_REC_POOL_ENDS;
+	}
+}
+
 size_t apply_record(struct session *session, struct stream *s, uint64_t until, size_t most)
 {
 	if (s->cursor.position <= s->chunks.taken && !is_defined_here(s->head.kind)) /* [taken] */
 		return 1;
 	apply_time(session, s);
+	if (__builtin_expect(is_second(&s->head), 0)) {
+		apply_pool(session, s);
+		return 1;
+	}
 	switch (s->head.kind) {
 	case SHINY_REC_ALLOC:
 	case SHINY_REC_FREE:

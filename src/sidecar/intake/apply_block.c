@@ -108,7 +108,7 @@ static inline struct entry entry_of(const struct raw *raw, uint32_t site, unsign
 static inline __attribute__((always_inline)) void
 compare_with_birth(struct stream *s, const struct raw *raw, const struct entry *old, bool freed)
 {
-	enum { C, SCALAR, ARRAY, ANY };
+	enum { C, SCALAR, ARRAY, ANY, POOL = ANY };
 	static const uint8_t families[] = {
 #define SHINY_API(name, text, family) family,
 #include <shiny/wire/api.def>
@@ -297,6 +297,9 @@ void apply_realloc_end(struct stream *s)
 {
 	if (s->realloc.address)
 		put_back(s->process, &s->realloc);
+	for (struct process *heap = s->process->above; heap && s->move.address; heap = heap->above)
+		if (heap->heap == (s->move.block.flags & ENTRY_API))
+			put_back(heap, &s->move);
 }
 
 /*

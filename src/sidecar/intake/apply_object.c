@@ -29,8 +29,8 @@ static struct entry *object_at(struct process *p, uint64_t address)
 	return there && (there->flags & ENTRY_API) == SHINY_API_COLLECTED ? there : NULL;
 }
 
-static void end_uncalled(struct output *output, struct stream *s, uint64_t address,
-			 enum block_end how, uint8_t why)
+void apply_end_uncalled(struct output *output, struct stream *s, uint64_t address,
+			enum block_end how, uint8_t why)
 {
 	struct process *p = s->process;
 	uint64_t ns = apply_ns(output, s);
@@ -50,7 +50,7 @@ static void end_object(struct output *output, struct stream *s, uint64_t address
 		       enum block_end how, uint8_t why)
 {
 	objects_remove(&s->process->objects, address);
-	end_uncalled(output, s, address, how, why);
+	apply_end_uncalled(output, s, address, how, why);
 }
 
 /* Emits a REALLOC event: the object of `entry` now has `size` bytes, and was at `from` before. */
@@ -295,6 +295,7 @@ void apply_dropped(struct output *output, struct stream *s)
 		return; /* a lying stream: objects have a list of their own */
 	registry_each(&s->process->registry, add_dropped, &dropped);
 	for (size_t i = 0; i < dropped.addresses.count; i++)
-		end_uncalled(output, s, dropped.addresses.at[i], END_RELEASED, EVENT_END_RELEASED);
+		apply_end_uncalled(output, s, dropped.addresses.at[i], END_RELEASED,
+				   EVENT_END_RELEASED);
 	free(dropped.addresses.at);
 }

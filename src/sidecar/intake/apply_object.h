@@ -17,6 +17,9 @@ void apply_swept(struct output *output, struct stream *stream);
 void apply_moved(struct output *output, struct stream *stream, uint64_t from, uint64_t to);
 void apply_resized(struct output *output, struct stream *stream);
 void apply_object_kinds(struct stream *stream);
+/* Ends a block without a call of its own; `why`: enum event_end. */
+void apply_end_uncalled(struct output *output, struct stream *stream, uint64_t address,
+			enum block_end how, uint8_t why);
 /* Ends all blocks of the record's api. */
 void apply_dropped(struct output *output, struct stream *stream);
 /* Ends the objects in heap memory that was returned to the system. */

@@ -291,6 +291,8 @@ static void put_tally(struct output *output, const struct process *p, const stru
 	put_lifetimes(output, &key, &s->ended);
 	key.censored = true;
 	put_lifetimes(output, &key, &rare->living);
+	if (p->within)
+		return;
 	out->live += row.live;
 	out->live_bytes += row.live_bytes;
 	out->abandoned += row.abandoned;
@@ -357,13 +359,14 @@ static void put_buckets(struct output *output, const struct process *p)
 	}
 }
 
-static void put_peak(struct output *output)
+/* Writes the peak of level 1 or 2. */
+static void put_peak(struct output *output, unsigned level, const struct total *total)
 {
-	struct total_peak peak = total_highest(&output->total);
+	struct total_peak peak = total_highest(total);
 
-	OUTPUT_PUT(output, store_put_session_peak, peak.blocks, peak.bytes,
+	OUTPUT_PUT(output, store_put_session_peak, level, peak.blocks, peak.bytes,
 		   ticks_ns(&output->ticks, peak.time),
-		   ticks_ns(&output->ticks, output->total.peak.time));
+		   ticks_ns(&output->ticks, total->peak.time));
 }
 
 static void put_mappings(struct output *output, const struct process *p)
@@ -481,6 +484,7 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 
 	session->ahead = NULL;
 	total_until(&output->total, UINT64_MAX);
+	total_until(&output->second, UINT64_MAX);
 	for (size_t i = 0; i < people->all.count; i++) {
 		struct process *p = people->all.at[i];
 		uint64_t end = ticks_ns(&output->ticks, p->end ? p->end : p->last);
@@ -526,12 +530,14 @@ void finish_session(struct session *session, struct sidecar_summary *out)
 		put_stats(output, p, out);
 		put_buckets(output, p);
 		put_mappings(output, p);
-		if (!p->forked)
+		if (!p->forked && !p->within)
 			put_notes(output, p->id, p->ring->notes);
 		output_put_process(output, p);
-		out->processes++;
+		out->processes += !p->within;
 	}
-	put_peak(output);
+	put_peak(output, 1, &output->total);
+	if (output->second.peak.bytes)
+		put_peak(output, 2, &output->second);
 	unseen_heaps_find(&session->rings, output);
 	counter_rows_finish(&session->rings, people, output, out);
 	out->unprobed = !session->symbols.no_cache && unseen_heaps_probe(&session->rings, output);

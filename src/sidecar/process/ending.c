@@ -16,12 +16,13 @@ bool process_called_exec(const struct process *p)
 	       __atomic_load_n(&from->exec, __ATOMIC_RELAXED) == 1;
 }
 
-static void tell_end(struct output *output, struct process *p, uint64_t time)
+static void tell_end(struct process *p, uint64_t time)
 {
 	if (p->ends)
 		return;
 	p->ends = true;
-	total_ends(&output->total, &p->stats.live, time, p->replaced);
+	for (struct process *heap = p; heap; heap = heap->above)
+		total_ends(heap->stats.total, &heap->stats.live, time, p->replaced);
 }
 
 /* `time`: end in ticks, for a process that did not announce it; 0: the current time. */
@@ -43,7 +44,7 @@ void process_end_at(struct people *people, struct output *output, struct process
 	if (p->end < p->last)
 		p->end = p->last;
 	stream_reap(p->ring, p);
-	tell_end(output, p, p->end);
+	tell_end(p, p->end);
 }
 
 void process_end(struct people *people, struct output *output, struct process *p)
@@ -63,7 +64,7 @@ void process_look_for_ends(const struct people *people, struct output *output)
 			continue;
 		end = __atomic_load_n(&from->exit_at, __ATOMIC_ACQUIRE); /* [slot] */
 		if (end && end <= ticks_latest(&output->ticks))
-			tell_end(output, p, end);
+			tell_end(p, end);
 	}
 }
 
@@ -112,7 +113,8 @@ void process_close(struct people *people, struct output *output, struct process 
 	if (p->end < p->last)
 		p->end = p->last;
 	/* in case events followed its announced end */
-	total_ends(&output->total, &p->stats.live, p->end, p->replaced);
+	for (struct process *heap = p; heap; heap = heap->above)
+		total_ends(heap->stats.total, &heap->stats.live, p->end, p->replaced);
 	p->closed = true;
 	p->closed_wall = ticks_wall_ns();
 	for (size_t i = 0; i < people->running.count; i++)
@@ -121,5 +123,6 @@ void process_close(struct people *people, struct output *output, struct process 
 	*vec_push(&people->ended) = p;
 	mappings_end(people->memory, output, p);
 	*vec_push(&people->slots_due) = p;
-	output_put_process(output, p);
+	for (struct process *heap = p; heap; heap = heap->above)
+		output_put_process(output, heap);
 }

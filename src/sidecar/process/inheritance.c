@@ -52,6 +52,33 @@ static bool inherit_undone(void *context, const struct death *death)
 	return true;
 }
 
+/* Copies the parent's blocks, or its objects of the second level. */
+static void take_blocks(struct session *session, struct process *child, struct process *parent)
+{
+	struct heir heir = { session, child };
+
+	stats_clone_sites(&child->stats, &parent->stats);
+	registry_each(&parent->registry, inherit, &heir);
+	deaths_each(&parent->deaths, inherit_undone, &heir);
+	if (parent->deaths.lost > child->fork_at)
+		child->noticed.fork_horizon++;
+}
+
+static void take_heaps(struct session *session, struct process *child, struct process *parent)
+{
+	for (struct process *from = parent->above; from; from = from->above) {
+		struct process *to = process_heap(session, child, from->heap);
+
+		to->forked = true;
+		to->fork_at = child->fork_at;
+		to->parent_id = from->id;
+		output_put_process(&session->output, to);
+		pools_deinit(&to->pools);
+		pools_clone(&to->pools, &from->pools);
+		take_blocks(session, to, from);
+	}
+}
+
 static void take_over(struct session *session, struct process *child)
 {
 	struct process *parent = parent_of(session, child);
@@ -74,11 +101,8 @@ static void take_over(struct session *session, struct process *child)
 	indices_clone(&child->tags, &parent->tags);
 	key_ids_clone(&child->type_names, &parent->type_names);
 	key_ids_clone(&child->engine_memory, &parent->engine_memory);
-	stats_clone_sites(&child->stats, &parent->stats);
-	registry_each(&parent->registry, inherit, &heir);
-	deaths_each(&parent->deaths, inherit_undone, &heir);
-	if (parent->deaths.lost > child->fork_at)
-		child->noticed.fork_horizon++;
+	take_blocks(session, child, parent);
+	take_heaps(session, child, parent);
 	for (size_t i = 0; i < session->rings.streams.count; i++)
 		if (session->rings.streams.at[i]->process == parent &&
 		    session->rings.streams.at[i]->realloc.block.address)

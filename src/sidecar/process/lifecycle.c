@@ -86,6 +86,35 @@ static struct process *process_create(struct session *session, struct ring_file 
 	return p;
 }
 
+struct process *process_heap(struct session *session, struct process *within, uint8_t heap)
+{
+	struct people *people = &session->people;
+	struct process *p = within;
+
+	while (p && (p == within || p->heap != heap))
+		p = p->above;
+	if (p)
+		return p;
+	p = mem_zero(1, sizeof(*p));
+	p->within = within;
+	p->above = within->above;
+	within->above = p;
+	p->heap = heap;
+	p->ring = within->ring;
+	p->start = within->start;
+	p->pidfd = p->status = p->said = p->told = -1;
+	p->gone = p->closed = true; /* for whoever would ask the system about it */
+	registry_init(&p->registry);
+	stats_init(&p->stats, &session->output.second);
+	total_begins(p->stats.total, p->start);
+	*vec_push(&people->all) = p;
+	p->id = (uint32_t)people->all.count;
+	roster_skip(&people->roster, p);
+	p->memory = mappings_create(people->memory, p->id);
+	output_put_process(&session->output, p);
+	return p;
+}
+
 struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot,
 			   uint32_t generation)
 {
@@ -183,6 +212,7 @@ void process_destroy(struct process *p)
 	stats_deinit(&p->stats);
 	mappings_destroy(p->memory);
 	deaths_deinit(&p->deaths);
+	pools_deinit(&p->pools);
 	free(p->name);
 	free(p->role);
 	free(p->purpose);

@@ -13,6 +13,9 @@
  * yet, or not any more. */
 struct process *process_of(struct session *session, struct ring_file *ring, uint32_t slot,
 			   uint32_t generation);
+/* Returns the process of the second level for objects of api `heap` in the blocks of `within`,
+ * creating it if necessary. */
+struct process *process_heap(struct session *session, struct process *within, uint8_t heap);
 /* Adds a process with ring, slot and id to the session's lists. */
 void process_enlist(struct people *people, struct process *process);
 void process_scan(struct session *session, struct ring_file *ring); /* creates the processes of new

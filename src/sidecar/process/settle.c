@@ -35,7 +35,8 @@ static void count_live(void *context, const struct entry *entry)
 {
 	struct live_count *count = context;
 	struct process *p = count->process;
-	uint64_t end = p->end ? p->end : count->output->applied_until, at = entry->address,
+	uint64_t ended = p->within ? p->within->end : p->end;
+	uint64_t end = ended ? ended : count->output->applied_until, at = entry->address,
 		 left = entry->size;
 	int64_t age = ticks_scale(&count->output->ticks, (int64_t)(end - entry->birth));
 
@@ -80,5 +81,6 @@ void process_settle(struct output *output, struct process *p)
 	registry_deinit(&p->registry);
 	objects_deinit(&p->objects);
 	deaths_deinit(&p->deaths);
+	pools_deinit(&p->pools);
 	p->settled = true;
 }

@@ -75,6 +75,10 @@ static bool run_fits(struct raw *raw, uint64_t aux)
 		return raw->count > sizeof(struct shiny_type_name) / SHINY_RECORD_BYTES &&
 		       raw->count <= (sizeof(struct shiny_type_name) + SHINY_TYPE_NAME_MAX) /
 					     SHINY_RECORD_BYTES;
+	case SHINY_REC_POOL_NAME:
+		return raw->count >= sizeof(struct shiny_pool) / SHINY_RECORD_BYTES &&
+		       raw->count <= (sizeof(struct shiny_pool) + SHINY_TAG_NAME_MAX) /
+					     SHINY_RECORD_BYTES;
 	case SHINY_REC_PAD:
 		return true;
 	default: /* the wide events, MODULE_GONE and MOVED */

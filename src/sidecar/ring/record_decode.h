@@ -49,8 +49,8 @@ enum decode_result decode_slow(struct record_cursor *cursor, uint64_t latest, st
 
 #define DECODE_BITS(word, shift, bits) ((word) >> (shift) & ((UINT64_C(1) << (bits)) - 1))
 
-/* Decodes the next record, if it is a birth or an end of one record's length; false: decode_slow
- * must. */
+/* Decodes the next record, if it is a birth or an end of one record's length, and of the first
+ * level; false: decode_slow must. */
 static inline bool decode_plain(struct record_cursor *c, uint64_t latest, struct raw *out)
 {
 	const uint64_t plain = UINT64_C(1) << SHINY_REC_ALLOC | UINT64_C(1) << SHINY_REC_FREE;
@@ -60,7 +60,8 @@ static inline bool decode_plain(struct record_cursor *c, uint64_t latest, struct
 		unsigned kind = shiny_poll(&c->chunk->records[c->position], &r);
 		uint64_t time = c->base + (r.w1 >> SHINY_DT_SHIFT);
 
-		if (plain >> kind & 1 && time <= latest) {
+		if (plain >> kind & 1 && time <= latest &&
+		    !(SHINY_POOL_APIS >> DECODE_BITS(r.w1, SHINY_API_SHIFT, SHINY_API_BITS) & 1)) {
 			if (time > c->last)
 				c->last = time;
 			c->position++;

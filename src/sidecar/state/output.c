@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "../../store/event_names.h"
 #include "../ring/ring_file.h"
 #include "stream_thread.h"
 
@@ -41,20 +42,21 @@ void output_make_room(struct output *output)
 void output_put_process(struct output *output, const struct process *p)
 {
 	static const char *const attach[] = { "none", "symbols", "partition_alloc", "entries" };
-	int status = p->status >= 0 ? p->status : p->told >= 0 ? p->told : p->said;
+	const struct process *who = p->within ? p->within : p;
+	int status = who->status >= 0 ? who->status : who->told >= 0 ? who->told : who->said;
 	struct store_process row = {
 		.id = p->id,
 		.parent = p->parent_id,
-		.pid = p->pid,
-		.namespace_pid = p->namespace_pid,
-		.name = p->name,
-		.role = p->role,
-		.executable = p->executable,
-		.command = p->command,
-		.start = ticks_ns(&output->ticks, p->start),
-		.end = p->end ? ticks_ns(&output->ticks, p->end) : 0,
-		.ending = !p->end		? "running"
-			  : p->replaced		? "replaced"
+		.pid = who->pid,
+		.namespace_pid = who->namespace_pid,
+		.name = who->name,
+		.role = who->role,
+		.executable = who->executable,
+		.command = who->command,
+		.start = ticks_ns(&output->ticks, who->start),
+		.end = who->end ? ticks_ns(&output->ticks, who->end) : 0,
+		.ending = !who->end		? "running"
+			  : who->replaced	? "replaced"
 			  : status < 0		? "unknown"
 			  : WIFSIGNALED(status) ? "killed"
 						: "exited",
@@ -62,14 +64,16 @@ void output_put_process(struct output *output, const struct process *p)
 		.attach_text = p->ring->attach_text,
 		.events = p->events,
 		.forked = p->forked ? ticks_ns_then(&output->ticks, p->fork_at) : 0,
-		.purpose = p->purpose,
+		.purpose = who->purpose,
 		.status = -1,
 		.early = process_early(p),
+		.within = p->within ? p->within->id : 0,
+		.heap = p->within ? api_name(p->heap) : "",
 	};
 
 	if (!output->store)
 		return;
-	if (status >= 0 && !p->replaced)
+	if (status >= 0 && !who->replaced)
 		row.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 	OUTPUT_PUT(output, store_put_process, &row);
 }

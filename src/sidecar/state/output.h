@@ -42,7 +42,7 @@ struct output {
 	struct ids ids;
 	struct classes classes;
 	struct texts tags;  /* names; index + 1 is the id in table tag */
-	struct total total; /* live bytes of all processes */
+	struct total total, second; /* live bytes of all processes; of the second level */
 	struct {
 		size_t modules, frames, stacks, vtables, classes, tags;
 	} written;		/* number of rows that the store has */

@@ -25,9 +25,14 @@ static void add_pid(struct roster *roster, const struct process *p)
 		hash_table_add(&roster->pids, hash_key(p->pid), p->id - 1);
 }
 
-void roster_add(struct roster *roster, struct process *p)
+void roster_skip(struct roster *roster, struct process *p)
 {
 	*vec_push(&roster->list) = p;
+}
+
+void roster_add(struct roster *roster, struct process *p)
+{
+	roster_skip(roster, p);
 	hash_table_add(&roster->slots, slot_hash(p->ring, p->slot, p->generation), p->id - 1);
 	add_pid(roster, p);
 }

@@ -26,6 +26,8 @@ struct roster {
 void roster_deinit(struct roster *roster);
 /* Adds a process, whose id (one more than the last), ring, slot, generation and pid are set. */
 void roster_add(struct roster *roster, struct process *process);
+/* Counts a process that is not to be found, as its id is one more than the last. */
+void roster_skip(struct roster *roster, struct process *process);
 /* Sets or changes its pid: the likeliest one until it is certain. */
 void roster_name(struct roster *roster, struct process *process, uint32_t pid);
 

@@ -10,6 +10,8 @@
 
 bool process_early(const struct process *p)
 {
+	if (p->within)
+		p = p->within;
 	return p->end && (p->replaced || p->stats.live.gone);
 }
 

@@ -18,6 +18,7 @@
 #include "indices.h"
 #include "key_ids.h"
 #include "objects.h"
+#include "pools.h"
 #include "registry.h"
 #include "space.h"
 #include "stats.h"
@@ -58,6 +59,15 @@ struct process {
 	uint64_t looked_wall;	      /* wall ns of the last question to /proc */
 	unsigned looks;
 	char *name, *role, *purpose, *executable, *command;
+
+	/*
+	 * The second level: objects in pools, which lie in blocks of this process (pools.h), have a
+	 * process of their own for each kind of pools. `within` is the one with the blocks, whose
+	 * identity and end it has; `above` the next of the same blocks. It is in no list but `all`.
+	 */
+	struct process *within, *above; /* NULL: it is a process; there is no other */
+	uint8_t heap;			/* enum shiny_api of its objects, with `within` */
+	struct pools pools;
 
 	struct registry registry;
 	struct objects objects;

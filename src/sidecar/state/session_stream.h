@@ -35,8 +35,9 @@ struct stream {
 	bool has_head;
 	uint32_t born; /* site of the last block allocated */
 	uint32_t tag;  /* the thread's tag, as set in this chunk; session-wide id, 0 none */
+	uint64_t pool; /* likewise the pool of its next object of the second level, 0 none */
 	struct stream_chunks chunks;
-	struct begun_realloc realloc;
+	struct begun_realloc realloc, move; /* move: of the second level */
 	struct stream_thread thread;
 	struct stream_stacks stacks;
 };

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_calls.c: see pool_calls.h.
+ *
+ * A pool's library calls malloc for its blocks, and these stay recorded: they are the first level.
+ * So calls of the second level have a mark of their own for the outermost one, by which
+ * apr_pcalloc's call of apr_palloc makes no second object.
+ *
+ * Functions that end a pool are never the outermost one: they run the program's cleanups, which
+ * make and end objects of their own. What ends is recorded before the call, as its memory may be
+ * given out again before it returns.
+ *
+ * palloc leaves by longjmp when it fails. The mark counts only while the stack has the return
+ * address where the call was made.
+ */
+#include "pool_calls.h"
+
+#include <string.h>
+
+#include "../core/base.h"
+#include "../hook/record_pool.h"
+#include "../record/thread.h"
+
+enum { NO = SHINY_CALL_NO };
+
+struct outermost {
+	const uintptr_t *fp; /* the hook's frame; NULL: no call runs */
+	uintptr_t caller;
+};
+static __thread struct outermost outermost;
+
+static bool is_inside(const uintptr_t *fp)
+{
+	const uintptr_t *outer = outermost.fp;
+
+	return SI_UNLIKELY(outer != NULL) && fp < outer &&
+	       (uintptr_t)outer < si_tls.stack_high - sizeof(*outer) &&
+	       outer[1] == outermost.caller;
+}
+
+static unsigned __int128 call_outermost(const uintptr_t *fp, const struct si_own *o,
+					const uintptr_t *argument)
+{
+	unsigned __int128 result;
+
+	outermost = (struct outermost){ fp, fp[1] };
+	result = si_own_real(o, argument);
+	outermost.fp = NULL;
+	return result;
+}
+
+/* Returns the pool in which a new object lies; 0: it is not told. */
+static uintptr_t pool_of(const struct si_own *o, const uintptr_t *argument)
+{
+	unsigned pool = o->call.pool;
+
+	return pool == NO ? 0 : pool == SHINY_CALL_VARIABLE ? *o->variable : argument[pool];
+}
+
+static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
+			      const uintptr_t *argument)
+{
+	uintptr_t pool = pool_of(o, argument);
+	unsigned __int128 result = call_outermost(fp, o, argument);
+	void *object = (void *)(uintptr_t)result;
+
+	if (object)
+		si_pool_alloc(fp, pool, object,
+			      o->call.kind == SHINY_CALL_MAKE_TEXT ? strlen(object) + 1
+								   : si_own_size(o, argument),
+			      o->call.api);
+	return result;
+}
+
+static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
+			      const uintptr_t *argument)
+{
+	struct si_writer *begun =
+		si_pool_move_begin(fp, (void *)argument[o->call.block], o->call.api);
+	unsigned __int128 result = call_outermost(fp, o, argument);
+
+	si_pool_move_done(fp, begun, (void *)(uintptr_t)result, si_own_size(o, argument),
+			  o->call.api);
+	return result;
+}
+
+static unsigned __int128 make_pool(const uintptr_t *fp, const struct si_own *o,
+				   const uintptr_t *argument)
+{
+	const struct shiny_allocator_call *c = &o->call;
+	unsigned __int128 result = si_own_real(o, argument);
+	uintptr_t pool = c->kind == SHINY_CALL_POOL_MAKE_OUT
+				 ? (int)result ? 0 : *(const uintptr_t *)argument[0]
+			 : c->pool == NO ? (uintptr_t)result
+					 : argument[c->pool];
+	const struct shiny_pool made = {
+		.pool = pool,
+		.parent = c->parent == NO ? 0 : argument[c->parent],
+		.changes = (c->kind == SHINY_CALL_POOL_CHANGE ? 0 : SHINY_POOL_NEW) |
+			   (c->parent == NO ? 0 : SHINY_POOL_PARENT),
+	};
+
+	if (pool)
+		si_pool_is(fp, &made, c->title == NO ? NULL : (const char *)argument[c->title],
+			   c->api);
+	return result;
+}
+
+unsigned __int128 si_pool_call(const uintptr_t *fp, const struct si_own *o,
+			       const uintptr_t *argument)
+{
+	static const uint8_t ends[SHINY_CALL_KINDS] = {
+		[SHINY_CALL_POOL_EMPTY] = SHINY_POOL_OBJECTS,
+		[SHINY_CALL_POOL_CHILDREN] = SHINY_POOL_CHILDREN,
+		[SHINY_CALL_POOL_RESET] = SHINY_POOL_OBJECTS | SHINY_POOL_CHILDREN,
+		[SHINY_CALL_POOL_END] = SHINY_POOL_ENDS_MAX,
+	};
+	unsigned kind = o->call.kind;
+
+	if (ends[kind]) {
+		si_pool_ends(fp, argument[o->call.pool], ends[kind], o->call.api);
+		return si_own_real(o, argument);
+	}
+	if (kind >= SHINY_CALL_POOL_MAKE)
+		return make_pool(fp, o, argument);
+	if (is_inside(fp))
+		return si_own_real(o, argument);
+	if (kind == SHINY_CALL_END) {
+		if (argument[o->call.block])
+			si_pool_free(fp, (void *)argument[o->call.block], o->call.api);
+		return call_outermost(fp, o, argument);
+	}
+	return kind == SHINY_CALL_MOVE && argument[o->call.block] ? move(fp, o, argument)
+								  : make(fp, o, argument);
+}

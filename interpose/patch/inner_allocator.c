@@ -15,11 +15,19 @@
  * well, in the modules that are loaded when the constructor runs. Modules are listed before
  * anything is done with them: what dl_iterate_phdr calls makes no system call (calls.def).
  *
+ * A library that is opened later is patched when it is mapped and not bound yet (loader_watch.h):
+ * no thread can be inside it. That takes system calls, so it is done only if no thread has a
+ * seccomp filter (si_wait_unfiltered), and only for a library that has an engine, or if there is a
+ * list of the user's. Its functions' numbers are used again when it is closed. The memory of its
+ * heap may be unmapped then with blocks that nobody freed, so its blocks are never read for their
+ * types, unless the library says that it cannot be closed.
+ *
  * own_calls.c has the hooks.
  */
 #define _GNU_SOURCE
 #include "inner_allocator.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -33,9 +41,11 @@
 
 #include "../core/env.h"
 #include "../hook/hooks.h"
+#include "../record/wait.h"
 #include "../unwind/main_image.h"
 #include "../unwind/modules.h"
 #include "../unwind/symbols.h"
+#include "loader_watch.h"
 #include "own_calls.h"
 #include "patcher.h"
 #include "probe_head.h"
@@ -56,11 +66,11 @@ static const struct engine_row {
 #include <shiny/wire/allocator.def>
 };
 
-static bool is_of_engine(const struct dl_phdr_info *info)
+static bool is_of_engine(const ElfW(Dyn) *dynamic, uintptr_t bias)
 {
 	struct si_symbols symbols;
 
-	if (!si_symbols_read(si_dynamic_of(info), info->dlpi_addr, &symbols))
+	if (!si_symbols_read(dynamic, bias, &symbols))
 		return false;
 	for (unsigned i = 0; i < sizeof(engine_rows) / sizeof(*engine_rows); i++)
 		if ((!i || engine_rows[i].api != engine_rows[i - 1].api) &&
@@ -77,13 +87,16 @@ static bool is_from_file(void)
 static struct si_allocator_module modules[SI_ALLOCATOR_MODULES];
 static unsigned module_count;
 
+/* The time of the last change of the file that the setting names, in ns; 0: none. */
+static uint64_t setting_time;
+
 static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct si_allocator_module *m = &modules[module_count];
 	bool *main = context;
 
 	(void)size;
-	m->of_engine = is_from_file() || is_of_engine(info);
+	m->of_engine = is_from_file() || is_of_engine(si_dynamic_of(info), info->dlpi_addr);
 	if (*main || (m->of_engine && info->dlpi_name[0] == '/')) {
 		si_image_of(info, &m->image);
 		m->path = *main ? NULL : info->dlpi_name;
@@ -96,7 +109,12 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 unsigned si_allocator_modules(const struct si_allocator_module **out)
 {
 	bool main = true;
+	struct stat st;
 
+	if (is_from_file() &&
+	    !si_sys6(SYS_newfstatat, AT_FDCWD, (long)(si_env.allocator + 5), (long)&st, 0, 0, 0))
+		setting_time = (uint64_t)st.st_mtim.tv_sec * 1000000000 +
+			       (uint64_t)st.st_mtim.tv_nsec;
 	module_count = 0;
 	dl_iterate_phdr(note_module, &main);
 	*out = modules;
@@ -105,24 +123,13 @@ unsigned si_allocator_modules(const struct si_allocator_module **out)
 
 /* ---- the file ---- */
 
-/* The time of the last change of the file that the setting names, in ns; 0: none. */
-static uint64_t setting_time(void)
-{
-	struct stat st;
-
-	if (!is_from_file() ||
-	    si_sys6(SYS_newfstatat, AT_FDCWD, (long)(si_env.allocator + 5), (long)&st, 0, 0, 0))
-		return 0;
-	return (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-}
-
 static bool same_setting(const struct shiny_allocator_file *f)
 {
 	for (unsigned i = 0; i < SHINY_ALLOCATOR_SETTING; i++) {
 		if (f->setting[i] != si_env.allocator[i])
 			return false;
 		if (!f->setting[i])
-			return f->setting_time == setting_time();
+			return f->setting_time == setting_time;
 	}
 	return false;
 }
@@ -204,10 +211,35 @@ static size_t length_of(const char *text, size_t room)
 
 static unsigned entries, families; /* in use */
 
-static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e,
-			unsigned n, struct si_text *why)
+/* The entries and families of a module, from these numbers on. */
+struct numbers {
+	unsigned entry, entries, family, families;
+};
+
+static unsigned families_of(const struct shiny_allocator_file *f)
 {
-	struct si_own_family *family = &si_own_families[families + e->family];
+	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
+	unsigned most = 0;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		most = e[i].family > most ? e[i].family : most;
+	return most + 1;
+}
+
+/* Finds numbers for the functions of a file. */
+static bool find_room(const struct shiny_allocator_file *f, struct numbers *n, struct si_text *why)
+{
+	*n = (struct numbers){ entries, f->count, families, families_of(f) };
+	if (entries + n->entries <= SI_OWN_PATCHED &&
+	    families + n->families <= SI_OWN_INNER_FAMILIES)
+		return true;
+	si_text_add(why, "more functions than there is room for");
+	return false;
+}
+
+static bool prepare_one(struct si_patches *patches, const struct shiny_allocator_entry *e,
+			unsigned n, struct si_own_family *family, struct si_text *why)
+{
 	si_own_fn *real;
 
 	if (e->call.kind == SHINY_CALL_USABLE) {
@@ -236,31 +268,22 @@ static bool is_about_types(const struct shiny_allocator_file *f)
 	return is_of_types(&((const struct shiny_allocator_entry *)(f + 1))->call);
 }
 
-static unsigned families_of(const struct shiny_allocator_file *f)
-{
-	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
-	unsigned count = 0;
-
-	for (uint32_t i = 0; i < f->count; i++)
-		if (e[i].family >= count)
-			count = e[i].family + 1u;
-	return count;
-}
-
 static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
-		    const struct si_main_image *image, struct si_text *why)
+		    const struct si_main_image *image, const struct numbers *n, bool is_unread,
+		    struct si_text *why)
 {
+	struct si_own_family *family = &si_own_families[n->family];
 	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
 	struct si_text reason;
 	char words[128];
 
-	for (unsigned i = 0; i < families_of(f); i++)
-		si_own_families[families + i] = (struct si_own_family){
-			.inner = image->start, .inner_bytes = image->end - image->start
-		};
+	for (unsigned i = 0; i < n->families; i++)
+		family[i] = (struct si_own_family){ .inner = image->start,
+						    .inner_bytes = image->end - image->start,
+						    .is_unread = is_unread };
 	for (uint32_t i = 0; i < f->count; i++) {
 		si_text_init(&reason, words, sizeof(words));
-		if (prepare_one(patches, &e[i], entries + i, &reason))
+		if (prepare_one(patches, &e[i], n->entry + i, &family[e[i].family], &reason))
 			continue;
 		si_text_add(why, e[i].name);
 		si_text_add(why, ": ");
@@ -268,9 +291,9 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 		return false;
 	}
 	/* blocks are never moved by hand where a function for that is missing */
-	for (uint32_t i = families; i < families + families_of(f); i++)
-		if (!si_own_families[i].make || !si_own_families[i].end)
-			si_own_families[i].usable = NULL;
+	for (unsigned i = 0; i < n->families; i++)
+		if (!family[i].make || !family[i].end)
+			family[i].usable = NULL;
 	return true;
 }
 
@@ -296,22 +319,19 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 		   struct si_text *text)
 {
 	static struct si_patches patches;
+	struct numbers n;
 
-	if (entries + f->count > SI_OWN_PATCHED ||
-	    families + families_of(f) > SI_OWN_INNER_FAMILIES) {
-		si_text_add(text, "more functions than there is room for");
+	if (!find_room(f, &n, text) ||
+	    !si_patch_begin(&patches, image->bias, image->start, image->end, f->count, text))
 		return false;
-	}
-	if (!si_patch_begin(&patches, image->bias, image->start, image->end, f->count, text))
-		return false;
-	if (!prepare(&patches, f, image, text)) {
+	if (!prepare(&patches, f, image, &n, false, text)) {
 		si_patch_abandon(&patches);
 		return false;
 	}
 	if (!si_patch_commit(&patches, text))
 		return false;
-	entries += f->count;
-	families += families_of(f);
+	entries += n.entries;
+	families += n.families;
 	si_text_number(text, patches.count);
 	return true;
 }
@@ -416,6 +436,26 @@ bool si_allocator_attach(char *const *environment, struct si_text *text)
 	return attach_module(environment, &image, "the program", false, text);
 }
 
+/* The variables that name the directory of such files, for libraries that are opened later. */
+enum { LATER = 8, VARIABLE = 1024 };
+static char variables[2][VARIABLE], *directories[3];
+
+static void keep_directories(char *const *environment)
+{
+	unsigned n = 0;
+
+	for (; *environment && n < 2; environment++) {
+		size_t bytes = length_of(*environment, VARIABLE);
+
+		if (bytes == VARIABLE || (!si_same(*environment, "XDG_CACHE_HOME=", 15) &&
+					  !si_same(*environment, "HOME=", 5)))
+			continue;
+		__builtin_memcpy(variables[n], *environment, bytes);
+		directories[n] = variables[n];
+		n++;
+	}
+}
+
 void si_allocator_attach_libraries(char *const *environment, struct si_text *text)
 {
 	const struct si_allocator_module *list;
@@ -427,5 +467,123 @@ void si_allocator_attach_libraries(char *const *environment, struct si_text *tex
 	for (unsigned i = 1; i < count; i++)
 		if (attach_module(environment, &list[i].image, si_base_name(list[i].path), true,
 				  text))
-			si_modules_reached(list[i].image.bias);
+			si_modules_note(list[i].image.bias, SHINY_MODULE_REACHED);
+	keep_directories(environment);
+}
+
+/* ---- later ---- */
+
+/* A library that was patched when it was opened. Its place is used again once it is closed. */
+static struct late {
+	const void *dynamic; /* NULL: none yet */
+	struct numbers n;
+	struct si_patches patches;
+} later[LATER];
+
+/* Returns an unused place with numbers for the file's functions, or that of a library that was
+ * closed; NULL: none. */
+static struct late *room_later(const struct shiny_allocator_file *f, const void *dynamic)
+{
+	char words[SHINY_TEXT];
+	struct si_text why;
+
+	for (struct late *l = later; l < later + LATER; l++) {
+		bool closed = l->dynamic && (l->dynamic == dynamic || !si_loader_has(l->dynamic));
+
+		if (closed && l->patches.page)
+			si_patch_gone(&l->patches);
+		if (closed)
+			l->patches.page = NULL;
+		if (closed && f->count <= l->n.entries && families_of(f) <= l->n.families)
+			return l;
+		si_text_init(&why, words, sizeof(words));
+		if (!l->dynamic)
+			return find_room(f, &l->n, &why) ? l : NULL;
+	}
+	return NULL;
+}
+
+static bool cannot_be_closed(const ElfW(Dyn) *dynamic)
+{
+	for (; dynamic->d_tag != DT_NULL; dynamic++)
+		if (dynamic->d_tag == DT_FLAGS_1)
+			return dynamic->d_un.d_val & DF_1_NODELETE;
+	return false;
+}
+
+static bool attach_later(const struct si_main_image *image, const struct shiny_allocator_file *f,
+			 const ElfW(Dyn) *dynamic)
+{
+	struct late *l = room_later(f, dynamic);
+	bool fresh = l && !l->dynamic;
+	char words[SHINY_TEXT];
+	struct si_text why;
+
+	si_text_init(&why, words, sizeof(words));
+	if (!l || !si_patch_begin_unbound(&l->patches, image->bias, image->start, image->end,
+					  f->count, &why))
+		return false;
+	if (!prepare(&l->patches, f, image, &l->n, !cannot_be_closed(dynamic), &why)) {
+		si_patch_abandon(&l->patches);
+		return false;
+	}
+	if (!si_patch_commit(&l->patches, &why))
+		return false;
+	entries += fresh ? l->n.entries : 0;
+	families += fresh ? l->n.families : 0;
+	l->dynamic = dynamic;
+	return true;
+}
+
+struct opened_search {
+	const struct link_map *map;
+	struct dl_phdr_info found;
+};
+
+static int find_info(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct opened_search *s = context;
+
+	(void)size;
+	if (info->dlpi_addr != s->map->l_addr || si_dynamic_of(info) != s->map->l_ld)
+		return 0;
+	s->found = *info;
+	return 1;
+}
+
+/* Patches what the library's file describes. Returns the flags of its record: none if there is no
+ * file for it yet, or one without recipes. */
+static uint32_t attach_opened(const struct link_map *map, const struct dl_phdr_info *info)
+{
+	struct si_main_image image;
+	char words[SHINY_TEXT];
+	struct recipe_file file;
+	struct si_text why;
+	const char *fault;
+	uint32_t flags = 0;
+
+	si_image_of(info, &image);
+	si_text_init(&why, words, sizeof(words));
+	fault = open_file(directories, &image, &file, &why);
+	if (file.fd != -ENOENT && fault != other_setting && (fault || file.f->count))
+		flags = !fault && attach_later(&image, file.f, map->l_ld) ? SHINY_MODULE_REACHED
+									  : SHINY_MODULE_BARRED;
+	close_file(&file);
+	return flags;
+}
+
+void si_allocator_meet(const struct link_map *map, bool elsewhere)
+{
+	static bool is_barred; /* there is a filter, or nobody who would know: both stay so */
+	struct opened_search s = { .map = map };
+	uint32_t flags;
+
+	if (!is_from_file() && !is_of_engine(map->l_ld, map->l_addr))
+		return;
+	if (elsewhere ? !si_modules_header(map, &s.found) : !dl_iterate_phdr(find_info, &s))
+		return;
+	is_barred = is_barred || !si_wait_unfiltered();
+	flags = is_barred ? SHINY_MODULE_BARRED : attach_opened(map, &s.found);
+	if (flags)
+		si_modules_note(map->l_addr, flags);
 }

@@ -3,8 +3,8 @@
  * inner_allocator.h: hooks an allocator inside the executable, and engines' own heaps in any
  * module: entry patches, by a file a module that was written outside.
  *
- * Runs: inside, in the constructor; its hooks afterwards, in front of the allocator's
- *            functions.
+ * Runs: inside, in the constructor, and in the thread that opens a library; its hooks afterwards,
+ *            in front of the allocator's functions.
  * Signals: the hooks: as the program's malloc. Allocates: near the code, two pages. Threads:
  * attach: before there are others. Hooks: any.
  */
@@ -24,6 +24,11 @@ bool si_allocator_attach(char *const *environment, struct si_text *text);
 
 /* Does the same for each library that si_allocator_modules lists. */
 void si_allocator_attach_libraries(char *const *environment, struct si_text *text);
+
+/* Does the same for a library that is opened later, if it has an engine's heap, or SHINY_ALLOCATOR
+ * names a file. As loader_watch.h's `meet`. */
+struct link_map;
+void si_allocator_meet(const struct link_map *map, bool elsewhere);
 
 enum { SI_ALLOCATOR_MODULES = 256 };
 struct si_allocator_module {

@@ -34,6 +34,7 @@
 #include "../hook/hooks.h"
 #include "../unwind/modules.h"
 #include "../unwind/symbols.h"
+#include "inner_allocator.h"
 #include "loader_watch.h"
 #include "own_calls.h"
 
@@ -294,7 +295,7 @@ static int redirect_loaded(struct dl_phdr_info *info, size_t size, void *context
 		return 0;
 	library->dynamic = dynamic;
 	start->count++;
-	si_modules_reached(info->dlpi_addr);
+	si_modules_note(info->dlpi_addr, SHINY_MODULE_REACHED);
 	si_text_add(start->text, "; ");
 	si_text_number(start->text, library->entries);
 	si_text_add(start->text, " functions of ");
@@ -424,7 +425,7 @@ static void redirect_copy(const struct link_map *map, const struct si_symbols *t
 	if (!library->entries)
 		return;
 	library->dynamic = map->l_ld;
-	si_modules_reached(map->l_addr);
+	si_modules_note(map->l_addr, SHINY_MODULE_REACHED);
 	while (named->d_tag != DT_SYMTAB)
 		named++;
 	named->d_un.d_ptr = (uintptr_t)copy;
@@ -434,9 +435,11 @@ static void meet(const struct link_map *map, bool elsewhere)
 {
 	struct si_symbols t;
 
+	si_modules_note(map->l_addr, 0);
 	if (map->l_addr && read_symbols(map->l_ld, map->l_addr, &t) &&
 	    may_have(&t, elsewhere))
 		redirect_copy(map, &t, elsewhere);
+	si_allocator_meet(map, elsewhere);
 }
 
 static bool in_one_module(void *a, void *b)

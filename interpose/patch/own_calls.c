@@ -78,7 +78,7 @@ static void record(const uintptr_t *fp, const struct si_own *o, void *block, siz
 {
 	if (api == SHINY_API_PYTHON_OBJECT)
 		si_type_objects_made(fp, block, size);
-	else if (o->family->usable)
+	else if (o->family->usable && !o->family->is_unread)
 		si_event_alloc(fp, block, size, (enum shiny_api)api);
 	else
 		si_event_alloc_named(fp, block, size, (enum shiny_api)api, NULL);

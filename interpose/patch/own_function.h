@@ -7,6 +7,7 @@
 #ifndef SI_OWN_FUNCTION_H
 #define SI_OWN_FUNCTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct si_own_family {
 	                                 * family are never read */
 	uintptr_t inner, inner_bytes; /* nested calls from this range are the allocator's own; 0 and
 	                               * UINTPTR_MAX: from anywhere */
+	bool is_unread; /* its blocks are never read, though there is `usable`: the library may be
+	                 * closed, and its heap unmapped */
 };
 
 struct si_own {

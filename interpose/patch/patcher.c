@@ -2,17 +2,17 @@
 /*
  * patcher.c: writes entry patches into the program's code.
  *
- * Runs:      inside, in the constructor.
+ * Runs:      inside: see patcher.h.
  * Signals:   no.
  * Allocates: pages near the code.
- * Threads:   one, and it checks that it is the only one.
+ * Threads:   one, and it checks that it is the only one, or the code is of a library not bound yet.
  *
  * The dangers, and what prevents each:
  *  - wrong code: nothing is decoded inside. A real decoder has computed the recipe
  *    (include/shiny/wire/patch.h) from the file; the bytes in memory must be those that it saw, so
  *    a changed file, another tool's patch, or an earlier patch of ours is refused.
  *  - a thread inside the bytes that change: there is only one thread, ours, and it is here.
- *    /proc/self/task says so.
+ *    /proc/self/task says so. Or the code was mapped just now, and nothing leads there yet.
  *  - writable code: a page is never writable and executable at once. The entry's page is made
  *    writable, the jump is written, the page is made executable again; nothing else of it can run
  *    meanwhile. Stubs are written before their page becomes executable. Where a policy forbids code
@@ -73,8 +73,8 @@ static bool is_near(uintptr_t at, size_t bytes, uintptr_t start, uintptr_t end)
 	return (int64_t)(high - low) < REACH;
 }
 
-bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
-		    unsigned count, struct si_text *why)
+bool si_patch_begin_unbound(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
+			    unsigned count, struct si_text *why)
 {
 	size_t bytes = (size_t)count * SLOT + PAGE - 1;
 
@@ -83,10 +83,6 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 	bytes -= bytes % PAGE;
 	if (!count || (int64_t)(end - start) >= REACH) {
 		si_text_add(why, "the code is larger than a near jump reaches");
-		return false;
-	}
-	if (!alone()) {
-		si_text_add(why, "other threads run already");
 		return false;
 	}
 	p->patch = count == 1 ? &p->only
@@ -123,6 +119,15 @@ bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintp
 	return false;
 }
 
+bool si_patch_begin(struct si_patches *p, uintptr_t bias, uintptr_t start, uintptr_t end,
+		    unsigned count, struct si_text *why)
+{
+	if (alone())
+		return si_patch_begin_unbound(p, bias, start, end, count, why);
+	si_text_add(why, "other threads run already");
+	return false;
+}
+
 static void drop_list(struct si_patches *p)
 {
 	if (p->patch && p->patch != &p->only)
@@ -138,6 +143,11 @@ void si_patch_abandon(struct si_patches *p)
 	p->page = NULL;
 	p->count = 0;
 	drop_list(p);
+}
+
+void si_patch_gone(const struct si_patches *p)
+{
+	si_sys_unmap(p->page, (size_t)(p->end - p->page));
 }
 
 static void put32(uint8_t *at, int64_t value)

@@ -3,11 +3,12 @@
  * patcher.h: patches entries by recipes, all of them or none: si_patch_begin, si_patch_add for each
  * entry, si_patch_commit.
  *
- * Runs:      inside, in the constructor, while there is one thread.
+ * Runs:      inside, in the constructor, while there is one thread; for a library that was mapped
+ *            just now, in the thread that opens it.
  * Signals:   no.
  * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile 24 more a patch elsewhere,
  *            if there are several.
- * Threads:   one.
+ * Threads:   one at a time.
  */
 #ifndef SI_PATCHER_H
 #define SI_PATCHER_H
@@ -37,6 +38,11 @@ struct si_patches {
 bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start, uintptr_t end,
 		    unsigned count, struct si_text *why);
 
+/* Does the same for functions that no thread can be inside: they are of a library that the loader
+ * has mapped and not bound yet. */
+bool si_patch_begin_unbound(struct si_patches *patches, uintptr_t bias, uintptr_t start,
+			    uintptr_t end, unsigned count, struct si_text *why);
+
 /*
  * Prepares a patch: checks the recipe and the bytes in memory. Returns the trampoline, which runs
  * the original function (or, for a call, the function that was called), and is callable after the
@@ -59,5 +65,8 @@ bool si_patch_commit(struct si_patches *patches, struct si_text *why);
 
 /* Frees patches that were not committed. */
 void si_patch_abandon(struct si_patches *patches);
+
+/* Frees the pages of patches that were committed and whose code is unmapped. */
+void si_patch_gone(const struct si_patches *patches);
 
 #endif

@@ -134,7 +134,7 @@ void si_python_attach(struct si_text *text)
 	for (unsigned i = 0; i < python_count; i++) {
 		if (!attach(&pythons[i], i))
 			continue;
-		si_modules_reached(pythons[i].image.bias);
+		si_modules_note(pythons[i].image.bias, SHINY_MODULE_REACHED);
 		si_text_add(text, "; CPython's allocator, by the functions of ");
 		si_text_add(text, pythons[i].path ? si_base_name(pythons[i].path) : "the program");
 		si_text_add(text, " for that");

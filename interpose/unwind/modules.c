@@ -62,15 +62,18 @@ uint64_t si_modules_generation = 1;
 static uint32_t refills; /* number of refills begun */
 
 /* For si_modules_elsewhere: copies, so that an update reads no unmapped memory. */
-enum { ELSEWHERE = 32, ELSEWHERE_PARTS = 16, REACHED = 16 };
+enum { ELSEWHERE = 32, NOTED = 16 };
 static struct {
 	struct dl_phdr_info info;
-	ElfW(Phdr) parts[ELSEWHERE_PARTS];
+	ElfW(Phdr) parts[SI_MODULE_PARTS];
 } elsewhere[ELSEWHERE];
 static uint32_t elsewhere_count, elsewhere_met;
 static bool elsewhere_changed;
-static uintptr_t reached[REACHED];
-static uint32_t reached_count;
+static struct noted {
+	uintptr_t bias;
+	uint32_t flags;
+} noted[NOTED];
+static uint32_t noted_count;
 
 enum { IDLE = 0, BUSY = 1, AGAIN = 2 };
 static uint32_t updating;
@@ -216,38 +219,57 @@ uint16_t si_build_id(const struct dl_phdr_info *info, uint8_t *id)
 	return 0;
 }
 
-void si_modules_reached(uintptr_t bias)
+void si_modules_note(uintptr_t bias, uint32_t flags)
 {
-	reached[reached_count++ % REACHED] = bias;
+	struct noted *n = noted;
+
+	while (n < noted + NOTED && n < noted + noted_count && n->bias != bias)
+		n++;
+	if (n == noted + NOTED || n == noted + noted_count) {
+		if (!flags)
+			return;
+		n = &noted[noted_count++ % NOTED];
+		*n = (struct noted){ .bias = bias };
+	}
+	n->flags = flags ? n->flags | flags : 0;
 }
 
-static bool is_reached(uintptr_t bias)
+static uint32_t flags_noted(uintptr_t bias)
 {
-	for (uint32_t i = 0; i < REACHED && i < reached_count; i++)
-		if (reached[i] == bias)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < NOTED && i < noted_count; i++)
+		if (noted[i].bias == bias)
+			return noted[i].flags;
+	return 0;
+}
+
+bool si_modules_header(const struct link_map *map, struct dl_phdr_info *info)
+{
+	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
+
+	if (!file || (uintptr_t)map->l_ld < map->l_addr ||
+	    !si_same((const char *)file->e_ident, ELFMAG, SELFMAG) ||
+	    file->e_phnum > SI_MODULE_PARTS)
+		return false;
+	*info = (struct dl_phdr_info){ .dlpi_addr = map->l_addr,
+				       .dlpi_name = map->l_name,
+				       .dlpi_phdr = (const void *)(map->l_addr + file->e_phoff),
+				       .dlpi_phnum = file->e_phnum };
+	return true;
 }
 
 void si_modules_elsewhere(const struct link_map *map)
 {
-	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
-	struct dl_phdr_info *info = &elsewhere[elsewhere_met].info;
+	struct dl_phdr_info found, *info = &elsewhere[elsewhere_met].info;
 	ElfW(Phdr) *parts = elsewhere[elsewhere_met].parts;
 
-	if (elsewhere_met == ELSEWHERE || !file || (uintptr_t)map->l_ld < map->l_addr ||
-	    !si_same((const char *)file->e_ident, ELFMAG, SELFMAG) ||
-	    file->e_phnum > ELSEWHERE_PARTS)
+	if (elsewhere_met == ELSEWHERE || !si_modules_header(map, &found))
 		return;
 	if (elsewhere_met++ < elsewhere_count && info->dlpi_addr == map->l_addr)
 		return;
 	elsewhere_changed = true;
-	__builtin_memcpy(parts, (const char *)file + file->e_phoff,
-			 file->e_phnum * sizeof(*parts));
-	*info = (struct dl_phdr_info){ .dlpi_addr = map->l_addr,
-				       .dlpi_name = map->l_name,
-				       .dlpi_phdr = parts,
-				       .dlpi_phnum = file->e_phnum };
+	__builtin_memcpy(parts, found.dlpi_phdr, found.dlpi_phnum * sizeof(*parts));
+	*info = found;
+	info->dlpi_phdr = parts;
 }
 
 bool si_modules_elsewhere_end(void)
@@ -303,7 +325,7 @@ static void write_module(const struct update *u, const struct dl_phdr_info *info
 	m.flags = (main_module ? SHINY_MODULE_MAIN : 0) |
 		  (main_module && k->bias == 0 ? SHINY_MODULE_FIXED : 0) |
 		  (booted && !main_module && is_relative(info) ? SHINY_MODULE_GUESSED : 0) |
-		  (is_reached(k->bias) ? SHINY_MODULE_REACHED : 0) |
+		  flags_noted(k->bias) |
 		  (booted ? SHINY_MODULE_LATE : 0);
 	m.path_bytes = (uint16_t)path.used;
 	m.build_id_bytes = si_build_id(info, m.build_id);

@@ -60,9 +60,13 @@ struct link_map;
 void si_modules_elsewhere(const struct link_map *map);
 bool si_modules_elsewhere_end(void);
 
-/* Notes that allocator functions of the module with this bias lead to us; called before its record
- * is written. */
-void si_modules_reached(uintptr_t bias);
+/* Reads the program headers of such a module. False: it has none that can be read. */
+enum { SI_MODULE_PARTS = 16 };
+bool si_modules_header(const struct link_map *map, struct dl_phdr_info *info);
+
+/* Adds SHINY_MODULE_ flags to the record of the module with this bias; called before that is
+ * written. 0: forgets those of a module that was there before. */
+void si_modules_note(uintptr_t bias, uint32_t flags);
 
 /* Returns the lowest mapped address of the module that holds `address`, or 0. */
 uintptr_t si_module_start(uintptr_t address);

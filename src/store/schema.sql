@@ -429,7 +429,7 @@ CREATE TABLE residency (
 	pss INTEGER NOT NULL, -- the same, shared pages divided by the number of processes
 	private INTEGER NOT NULL, -- bytes in memory that no other process has
 	swap INTEGER NOT NULL, -- bytes swapped out
-	live_blocks INTEGER NOT NULL, -- blocks of malloc (malloc 1) or garbage-collected objects (malloc 0) alive in it
+	live_blocks INTEGER NOT NULL, -- blocks of malloc (malloc 1), or of another heap and collected objects (malloc 0), alive in it
 	live_bytes INTEGER NOT NULL, -- their bytes
 	PRIMARY KEY (segment, malloc, ns)
 ) WITHOUT ROWID;
@@ -1044,7 +1044,7 @@ CREATE VIEW v_memory AS SELECT
 	SUM(COALESCE(r.pss, 0)) AS pss, -- the same, shared pages divided by the number of processes
 	SUM(COALESCE(r.private, 0)) AS private, -- bytes in memory that no other process has
 	SUM(COALESCE(r.swap, 0)) AS swap, -- bytes swapped out
-	SUM(COALESCE(r.live_blocks, 0)) AS live_blocks, -- blocks of malloc, or garbage-collected objects, alive in it
+	SUM(COALESCE(r.live_blocks, 0)) AS live_blocks, -- blocks of malloc or of another heap, or garbage-collected objects, alive in it
 	SUM(COALESCE(r.live_bytes, 0)) AS live_bytes -- their bytes
 FROM memory m JOIN segment g ON g.process = m.process AND g.born_ns <= m.ns AND (g.ended_ns = 0 OR g.ended_ns > m.ns)
 	CROSS JOIN (SELECT 0 AS malloc UNION ALL SELECT 1) b

@@ -2,8 +2,8 @@
 /*
  * An engine with a heap of its own, for engines_test: none of its functions has a name that the
  * loader looks up. It maps its memory, and says what each of its callers made and ended. With
- * -DLIBRARY it is a library with its callers, else a whole program; with -DSTUBBORN one entry
- * cannot be patched.
+ * -DLIBRARY it is a library with its callers, else a whole program, which with an argument says
+ * where its heap is and waits for a line; with -DSTUBBORN one entry cannot be patched.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -158,17 +158,21 @@ static void all(void)
 	engine_reset();
 	shiny_last();
 	say("shiny_last", 0);
+	fflush(stdout);
 }
 
 #ifdef LIBRARY
 __attribute__((visibility("default"))) void engine_all(void) { all(); }
 #else
-int main(void)
+int main(int argc, char **argv)
 {
 	static char buffer[4096];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	all();
+	(void)argv;
+	if (argc > 1 && printf("heap %lu\n", (unsigned long)start) && !fflush(stdout))
+		return read(STDIN_FILENO, buffer, 1) < 0;
 	return 0;
 }
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_owners.c: what the rules say of segments as real programs have them. */
+#include <shiny/wire/wire.h>
+
 #include "../../src/sidecar/vm/owners.h"
 #include "check.h"
 
@@ -73,6 +75,17 @@ static const struct {
 	  "malloc",
 	  "mariadbd",
 	  { .bytes = MIB, .call = true, .blocks = true, .callers = { "/usr/sbin/mariadbd" } } },
+	{ "an engine's heap",
+	  "libpas",
+	  "libjavascriptcoregtk-4.1.so.0",
+	  { .bytes = MIB,
+	    .call = true,
+	    .heap = SHINY_API_LIBPAS,
+	    .callers = { "/usr/lib/x86_64-linux-gnu/libjavascriptcoregtk-4.1.so.0" } } },
+	{ "such a heap inside a block of malloc's",
+	  "malloc",
+	  "glibc",
+	  { .bytes = MIB, .seen = true, .blocks = true, .heap = SHINY_API_OWN } },
 	{ "a stack", "stacks", "worker", { .bytes = MIB, .seen = true, .thread = "worker" } },
 	{ "a stack with blocks in it",
 	  "stacks",

@@ -266,8 +266,7 @@ struct shiny_class {
 	uint32_t index;
 	uint32_t bytes; /* sizeof, 0: unknown */
 	uint32_t constructors, destructors, unpatched, inlined; /* as in struct shiny_ctors_class */
-	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
-	                      * record */
+	uint32_t name_bytes; /* the name follows, without a zero; zeros fill the last record */
 	uint32_t reserved[3];
 };
 
@@ -275,8 +274,7 @@ struct shiny_class {
 enum { SHINY_TAG_NAME_MAX = 64 };
 struct shiny_tag {
 	uint32_t index;
-	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
-	                      * record */
+	uint32_t name_bytes; /* the name follows, without a zero; zeros fill the last record */
 	uint64_t reserved;
 };
 
@@ -288,19 +286,18 @@ enum shiny_run_time { SHINY_RUN_TIME_GOBJECT, SHINY_RUN_TIME_PYTHON, SHINY_RUN_T
 struct shiny_type_name {
 	uint64_t key;
 	uint32_t run_time;   /* enum shiny_run_time */
-	uint32_t name_bytes; /* the name follows, not terminated, padded with zeros to a whole
-	                      * record */
+	uint32_t name_bytes; /* the name follows, without a zero; zeros fill the last record */
 };
 
 enum {
 	SHINY_MODULE_MAIN = 1,     /* the executable itself */
 	SHINY_MODULE_FIXED = 2,    /* ET_EXEC: linked at its address */
-	/* its path was relative and was completed with the directory in which the program started;
-	 * /proc has the right one */
+	/* its path was relative, and completed with the first directory; /proc has the right one */
 	SHINY_MODULE_GUESSED = 4,
 	/* the allocator functions that it exports beside the hooked names lead to the library */
 	SHINY_MODULE_REACHED = 8,
 	SHINY_MODULE_LATE = 16, /* it was opened when the program ran */
+	SHINY_MODULE_BARRED = 32, /* then a filter, no sidecar or no room kept it unpatched */
 	SHINY_BUILD_ID_MAX = 32,
 };
 struct shiny_module {
@@ -308,8 +305,7 @@ struct shiny_module {
 	uint64_t bias;       /* run-time address = bias + address in the file */
 	uint32_t flags;      /* SHINY_MODULE_* */
 	uint16_t build_id_bytes;
-	uint16_t path_bytes; /* the path follows, not terminated, padded with zeros to a whole
-	                      * record */
+	uint16_t path_bytes; /* the path follows likewise */
 	uint8_t build_id[SHINY_BUILD_ID_MAX];
 };
 

@@ -14,6 +14,7 @@
 #include "../../base/row_order.h"
 #include "../../base/text.h"
 #include "../../store/contents.h"
+#include "../../store/event_names.h"
 #include "../replay/replay.h"
 #include "../query/type_name.h"
 
@@ -57,6 +58,20 @@ static struct memory_owner *find_owner(const struct memory_process *p, const cha
 		if (strcmp(p->owners[i].owner, name) == 0)
 			return &p->owners[i];
 	return NULL;
+}
+
+unsigned memory_heap(const char *owner)
+{
+	unsigned api = SHINY_API_COLLECTED;
+
+	if (strcmp(owner, "malloc") == 0)
+		return SHINY_API_MALLOC;
+	if (strcmp(owner, "oilpan") == 0)
+		return SHINY_API_COLLECTED;
+	do
+		api++;
+	while (api < SHINY_APIS && strcmp(owner, api_name(api)) != 0);
+	return api;
 }
 
 uint64_t memory_owner_total(const struct memory_process *p, const char *owner)
@@ -233,16 +248,24 @@ void memory_deinit(struct memory_history *memory)
 
 /* ---- the tree ---- */
 
+/* The heaps: malloc's, that of the garbage collector, those beside them. */
+enum { HEAPS = SHINY_APIS - SHINY_API_COLLECTED + 1 };
+
+static unsigned heap_of(unsigned api)
+{
+	return api < SHINY_API_COLLECTED ? 0 : api - SHINY_API_COLLECTED + 1;
+}
+
 /* Live blocks at the time of a process's sample, by type. */
 struct live_type {
-	uint32_t type;	   /* id of table type; 0: unknown */
-	uint64_t bytes[2]; /* [0] malloc's, [1] the garbage collector's */
+	uint32_t type; /* id of table type; 0: unknown */
+	uint64_t bytes[HEAPS];
 };
 struct live {
 	uint32_t process;
 	uint64_t moment;
 	VEC(struct live_type) types;
-	uint64_t bytes[2];
+	uint64_t bytes[HEAPS];
 };
 struct memory_count {
 	struct live *replay;
@@ -256,15 +279,15 @@ struct memory_count {
 static void count_live(struct memory_count *c, struct live *live, uint32_t type,
 		       const struct life *life)
 {
-	unsigned kind = life->api == SHINY_API_COLLECTED;
+	unsigned heap = heap_of(life->api);
 
 	type = type < c->types ? type : 0;
 	if (!c->index[type]) {
 		*vec_push(&live->types) = (struct live_type){ .type = type };
 		c->index[type] = (uint32_t)live->types.count;
 	}
-	live->types.at[c->index[type] - 1].bytes[kind] += life->size;
-	live->bytes[kind] += life->size;
+	live->types.at[c->index[type] - 1].bytes[heap] += life->size;
+	live->bytes[heap] += life->size;
 }
 
 static uint64_t at_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -338,24 +361,27 @@ static struct shiny_err *type_names(struct store *store, bool full, char ***name
 }
 
 /* Adds an owner's node with its live blocks by type, and the rest. */
-static void add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned kind,
+static void add_live(struct tree_node *owner, uint64_t rss, const struct live *live, unsigned api,
 		     char *const *names, size_t name_count)
 {
-	struct tree_node *blocks = tree_child(owner, kind ? "live objects" : "live blocks"), *rest;
-	uint64_t bytes = live->bytes[kind] < rss ? live->bytes[kind] : rss;
+	bool objects = api == SHINY_API_COLLECTED;
+	struct tree_node *blocks = tree_child(owner, objects ? "live objects" : "live blocks"),
+			 *rest;
+	unsigned heap = heap_of(api);
+	uint64_t bytes = live->bytes[heap] < rss ? live->bytes[heap] : rss;
 
 	blocks->value = bytes;
 	/* blocks never touched are not resident, and nothing says which those are: types would not
 	 * add up */
-	for (size_t i = 0; bytes == live->bytes[kind] && i < live->types.count; i++) {
+	for (size_t i = 0; bytes == live->bytes[heap] && i < live->types.count; i++) {
 		const struct live_type *t = &live->types.at[i];
 		const char *name =
 			t->type < name_count && names[t->type] ? names[t->type] : "(type unknown)";
 
-		if (t->bytes[kind])
-			tree_child(blocks, name)->value += t->bytes[kind];
+		if (t->bytes[heap])
+			tree_child(blocks, name)->value += t->bytes[heap];
 	}
-	rest = tree_child(owner, kind ? "not live: garbage, free memory and the heap's own data"
+	rest = tree_child(owner, objects ? "not live: garbage, free memory and the heap's own data"
 				      : "not live: free memory and metadata of the allocator");
 	rest->value = rss - bytes;
 	rest->kept = true;
@@ -380,6 +406,7 @@ static void add_process(struct tree_node *root, const struct memory_process *p,
 	for (size_t i = 0; i < p->owner_count; i++) {
 		const struct memory_owner *o = &p->owners[i];
 		bool unclassified = strcmp(o->owner, "unclassified") == 0;
+		unsigned api = memory_heap(o->owner);
 		struct tree_node *node;
 
 		if ((match && !text_matches(match, o->owner)) || (!o->sums.rss && !unclassified))
@@ -390,10 +417,8 @@ static void add_process(struct tree_node *root, const struct memory_process *p,
 		node->kept = unclassified;
 		process->value += o->sums.rss;
 		root->value += o->sums.rss;
-		if (!strcmp(o->owner, "malloc") && live->bytes[0])
-			add_live(node, o->sums.rss, live, 0, names, name_count);
-		else if (!strcmp(o->owner, "oilpan") && live->bytes[1])
-			add_live(node, o->sums.rss, live, 1, names, name_count);
+		if (api < SHINY_APIS && live->bytes[heap_of(api)])
+			add_live(node, o->sums.rss, live, api, names, name_count);
 		else if (memory_has_details(o))
 			add_details(node, o);
 	}

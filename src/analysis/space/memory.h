@@ -18,7 +18,7 @@
 /* Bytes. */
 struct memory_sums {
 	uint64_t segments, reserved, committed, rss, pss, private, swap;
-	uint64_t live_blocks, live_bytes; /* of owner malloc: its blocks; of others:
+	uint64_t live_blocks, live_bytes; /* of malloc, or of another heap, its blocks; of others
 					   * garbage-collected objects */
 };
 struct memory_detail {
@@ -64,6 +64,10 @@ SHINY_MUST_CHECK struct shiny_err *memory_load(struct store *store, const struct
 					       struct memory_history *out);
 void memory_deinit(struct memory_history *memory);
 
+/* Returns the enum shiny_api of the blocks in an owner's memory, SHINY_API_MALLOC for malloc's;
+ * SHINY_APIS: none are its own. */
+unsigned memory_heap(const char *owner);
+
 /* Returns the resident bytes of an owner; 0: there is none. */
 uint64_t memory_owner_total(const struct memory_process *p, const char *owner);
 
@@ -73,8 +77,8 @@ static inline bool memory_has_details(const struct memory_owner *owner)
 	return owner->count > 1 || *owner->details->detail;
 }
 
-/* Makes a tree of resident bytes: process, owner, detail. With events, those of malloc and the
- * garbage collector are the types of the blocks live at that time, and the rest. */
+/* Makes a tree of resident bytes: process, owner, detail. With events, those of malloc, of another
+ * heap and of the garbage collector are the types of the blocks live at that time, and the rest. */
 SHINY_MUST_CHECK struct shiny_err *memory_tree(struct store *store,
 					       const struct memory_history *memory,
 					       const char *match, double threshold, bool full,

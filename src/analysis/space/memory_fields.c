@@ -21,7 +21,7 @@ const struct field memory_sums_fields[] = {
 	{ FIELD_BYTES("swap", SUMS, swap), .blank_zero = true,
 	  .help = "bytes that are swapped out" },
 	{ FIELD_COUNT("live_blocks", SUMS, live_blocks),
-	  .help = "live blocks of malloc, or objects of the garbage collector" },
+	  .help = "live blocks of malloc or of another heap, or objects of the garbage collector" },
 	{ FIELD_BYTES("live_bytes", SUMS, live_bytes), .title = "live", .blank_zero = true,
 	  .help = "their bytes" },
 	FIELD_LAST

@@ -3,6 +3,8 @@
  * accessible, resident. */
 #include <string.h>
 
+#include <shiny/wire/wire.h>
+
 #include "../../analysis/space/memory.h"
 #include "../../base/bars.h"
 #include "../../base/cleanup.h"
@@ -56,9 +58,11 @@ static char *overhead(const void *row, void *context)
 {
 	const struct memory_line *line = row;
 	const struct memory_sums *sums = &line->sums;
+	unsigned api;
 
 	if (!line->owner || !sums->live_bytes)
 		return NULL;
+	api = memory_heap(line->owner);
 	if (sums->live_bytes > sums->rss)
 		return mem_format(
 			"     %s live in %s resident: blocks that nobody has touched yet\n",
@@ -69,7 +73,7 @@ static char *overhead(const void *row, void *context)
 		units_bytes(UNITS_BUF, sums->live_bytes), units_bytes(UNITS_BUF, sums->rss),
 		units_bytes(UNITS_BUF, sums->rss - sums->live_bytes),
 		units_share(UNITS_BUF, (double)(sums->rss - sums->live_bytes), (double)sums->rss),
-		strcmp(line->owner, "malloc")
+		api == SHINY_API_COLLECTED || api == SHINY_APIS
 			? "garbage, free memory and the heap's own data"
 			: "free memory, rounding and metadata of the allocator");
 }

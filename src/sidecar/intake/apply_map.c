@@ -74,6 +74,7 @@ void apply_module(struct errands *errands, struct output *output, struct stream 
 	if (!(in.module.flags & (SHINY_MODULE_REACHED | SHINY_MODULE_MAIN))) {
 		id->unreached = true;
 		id->late |= in.module.flags & SHINY_MODULE_LATE;
+		id->barred |= in.module.flags & SHINY_MODULE_BARRED;
 	}
 	module_file_keep(output, s->process, &in.module, id);
 	space_add(&s->process->space, &mapping);

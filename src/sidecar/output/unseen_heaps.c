@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../../../symbolizer/patch/allocator_names.h"
+#include "../../../symbolizer/patch/allocator_patch.h"
 #include "../../../symbolizer/probe/probe_executable.h"
 #include "../../base/text.h"
 
@@ -60,10 +61,33 @@ static bool is_about_types(const struct engine_functions *engines, const char *n
 	return function && function->call.api >= SHINY_APIS;
 }
 
-static void look_at_library(struct output *output, const struct id_module *m,
+/* Says why a library's functions were not recorded. One that was opened later is looked into now,
+ * so that the next recording finds the recipes. */
+static const char *why_unreached(const struct id_module *m, const char *path, const char *setting,
+				 struct allocator_found *found)
+{
+	struct shiny_err *err = NULL;
+
+	*found = (struct allocator_found){ .why = "" };
+	if (!m->late)
+		return "its functions could not be reached";
+	if (m->barred)
+		return "its code could not be changed when it was opened (a seccomp filter, no "
+		       "answer of the sidecar, or no room)";
+	err = allocator_prepare(path, setting, found);
+	shiny_err_free(err);
+	return found->patches ? "it was opened when the program ran, and had not been looked into. "
+				"It is now: the next recording has them"
+	       : *found->why  ? found->why
+			      : "it was opened when the program ran; with LD_PRELOAD of it they "
+				"are";
+}
+
+static void look_at_library(struct output *output, const struct id_module *m, const char *setting,
 			    const struct engine_functions *engines)
 {
 	char name[ALLOCATOR_NAME], path[ID_MODULE_PATH];
+	struct allocator_found found;
 
 	if (m->unreached &&
 	    allocator_names_one(id_module_path(m, path), false, m->build_id, m->build_id_bytes,
@@ -72,10 +96,7 @@ static void look_at_library(struct output *output, const struct id_module *m,
 			   mem_format("%s: %s in it (%s) were not recorded: %s", m->path,
 				      is_about_types(engines, name) ? "types of objects"
 								    : "blocks of the allocator",
-				      name,
-				      m->late ? "it was opened when the program ran; with "
-						"LD_PRELOAD of it they are"
-					      : "its functions could not be reached"));
+				      name, why_unreached(m, path, setting, &found)));
 }
 
 void unseen_heaps_find(const struct rings *rings, struct output *output)
@@ -92,7 +113,7 @@ void unseen_heaps_find(const struct rings *rings, struct output *output)
 		if (!is_told_before(rings, i))
 			look_at_executable(output, rings->all.at[i], &engines);
 	for (size_t i = 0; i < output->ids.modules.count; i++)
-		look_at_library(output, &output->ids.modules.at[i], &engines);
+		look_at_library(output, &output->ids.modules.at[i], setting, &engines);
 	engine_functions_free(&engines);
 }
 

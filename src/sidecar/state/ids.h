@@ -31,6 +31,7 @@ struct id_module {
 	                 * it leads to the library */
 	bool ours; /* the preloaded library */
 	bool late; /* in some such process it was opened when the program ran */
+	bool barred; /* and its code could not be changed then */
 };
 /* a frame (return address), a vtable's address point, the description of a garbage collector's
  * kind, or a name that a run time gave */

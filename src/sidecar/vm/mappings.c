@@ -150,6 +150,7 @@ static void judge_segment(const struct judge *judge, struct vm_segment *g)
 				     .bytes = g->end - g->start,
 				     .own = g->own,
 				     .blocks = g->blocks,
+				     .heap = g->heap,
 				     .call = g->stack != 0,
 				     .seen = !g->stack,
 				     .name = mappings_text_of(watch, g->name),

@@ -29,7 +29,9 @@ struct part {
 	uint64_t start, end, committed;
 	struct vm_segment *segment;
 	uint64_t rss, pss, private, swap;
-	uint64_t malloc_blocks, malloc_bytes, object_blocks, object_bytes;
+	uint64_t malloc_blocks, malloc_bytes;
+	uint64_t other_blocks, other_bytes; /* of heaps beside malloc, and collected objects */
+	uint8_t heap; /* enum shiny_api of such a heap's blocks; 0: none lies in it */
 };
 
 /* Numbers that change whenever a process's memory changes. */

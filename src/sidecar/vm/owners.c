@@ -8,6 +8,7 @@
 
 #include "../../base/glob.h"
 #include "../../base/text.h"
+#include "../../store/event_names.h"
 
 enum fact {
 	FACT_OWN,
@@ -16,6 +17,7 @@ enum fact {
 	FACT_THREAD,
 	FACT_TLS,
 	FACT_BLOCKS,
+	FACT_HEAP,
 	FACT_CALLER,
 	FACT_FUNCTION,
 	FACT_MODULE,
@@ -34,6 +36,7 @@ static const struct {
 #include "owners.def"
 #undef SHINY_OWNER
 };
+/* An owner's number is its row here; behind the rows, the number of a heap beside malloc. */
 enum { RULES = sizeof(rules) / sizeof(*rules) };
 
 /* Matches names of anonymous memory as the kernel shows them, "[anon:NAME]", and as the program set
@@ -94,6 +97,9 @@ static bool fits(unsigned row, const struct owner_facts *f, const char **says)
 	case FACT_BLOCKS:
 		*says = f->call ? caller(f) : "glibc";
 		return f->blocks;
+	case FACT_HEAP:
+		*says = f->call ? caller(f) : "";
+		return f->heap;
 	case FACT_CALLER:
 		return f->callers[0] && glob_matches(pattern, text_base(f->callers[0]));
 	case FACT_FUNCTION:
@@ -122,12 +128,12 @@ unsigned owners_find(const struct owner_facts *facts, const char **detail)
 		if (!fits(row, facts, &says))
 			continue;
 		*detail = *rules[row].detail ? rules[row].detail : says;
-		return row;
+		return rules[row].fact == FACT_HEAP ? RULES + facts->heap : row;
 	}
 	return RULES - 1; /* ANY */
 }
 
-const char *owners_name(unsigned row)
+const char *owners_name(unsigned owner)
 {
-	return row < RULES ? rules[row].owner : "unclassified";
+	return owner < RULES ? rules[owner].owner : api_name(owner - RULES);
 }

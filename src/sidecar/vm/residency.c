@@ -146,22 +146,25 @@ static void count_block(void *context, const struct entry *entry)
 	struct counting *c = context;
 	struct part **hit = &c->hits[(entry->address >> HIT_SHIFT) % HITS], *part = *hit;
 	const struct part *behind = c->watch->parts.at + c->watch->parts.count;
-	bool object = (entry->flags & ENTRY_API) == SHINY_API_COLLECTED;
+	unsigned api = entry->flags & ENTRY_API;
+	bool other = api >= SHINY_API_COLLECTED;
 	uint64_t at = entry->address, end = at + entry->size;
 
 	if (!part || at < part->start || at >= part->end)
 		part = *hit = part_of(c->watch, at);
-	if (!object) {
+	if (!other) {
 		c->blocks++;
 		c->bytes += entry->size;
 	}
 	if (!part)
 		return;
-	*(object ? &part->object_blocks : &part->malloc_blocks) += 1;
+	*(other ? &part->other_blocks : &part->malloc_blocks) += 1;
 	for (;; at = part++->end) {
 		uint64_t to = end < part->end ? end : part->end;
 
-		*(object ? &part->object_bytes : &part->malloc_bytes) += to - at;
+		*(other ? &part->other_bytes : &part->malloc_bytes) += to - at;
+		if (api > SHINY_API_COLLECTED)
+			part->heap = (uint8_t)api;
 		if (to == end || part + 1 == behind || part[1].start != part->end)
 			return;
 	}
@@ -303,6 +306,17 @@ static bool has_malloc(const struct part *part)
 	return part->malloc_blocks || part->malloc_bytes;
 }
 
+/* Notes whose blocks lie in the segment. */
+static void note_blocks(const struct part *part, struct vm_segment *g)
+{
+	if (has_malloc(part) && g->anonymous && !g->blocks)
+		g->blocks = g->changed = true;
+	if (part->heap && g->anonymous && !g->heap) {
+		g->heap = part->heap;
+		g->changed = true;
+	}
+}
+
 /*
  * Finds malloc's parts: whole segments with its blocks; in PartitionAlloc's pools super pages, each
  * of which has one owner while it is used.
@@ -322,8 +336,7 @@ static void find_malloc(struct mappings_watch *watch, struct mappings *m)
 			     m->malloc_regions.at[m->malloc_regions.count - 1] == region;
 
 		if (!is_pool(watch, part->segment)) {
-			if (has_malloc(part) && part->segment->anonymous && !part->segment->blocks)
-				part->segment->blocks = part->segment->changed = true;
+			note_blocks(part, part->segment);
 			continue;
 		}
 		while (old < old_count && before[old] < region)
@@ -403,8 +416,8 @@ static void add_part(struct portion *to, const struct part *part, bool malloc)
 	to->pss += part->pss;
 	to->private += part->private;
 	to->swap += part->swap;
-	to->live_blocks += malloc ? part->malloc_blocks : part->object_blocks;
-	to->live_bytes += malloc ? part->malloc_bytes : part->object_bytes;
+	to->live_blocks += malloc ? part->malloc_blocks : part->other_blocks;
+	to->live_bytes += malloc ? part->malloc_bytes : part->other_bytes;
 }
 
 /* Writes the memory in no segment: in flux, or of a process that is not readable. */

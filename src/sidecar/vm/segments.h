@@ -54,7 +54,7 @@ enum { PORTION_OTHER, PORTION_MALLOC, PORTIONS };
 struct portion {
 	uint64_t committed, rss, pss, private, swap; /* bytes */
 	uint64_t live_blocks, live_bytes;            /* malloc's blocks, or the other portion's
-	                                              * garbage-collected objects */
+	                                              * objects and blocks of other heaps */
 };
 
 struct vm_segment {
@@ -75,6 +75,7 @@ struct vm_segment {
 	uint64_t committed;
 	/* results of samples, and conclusions from them (mappings.c) */
 	bool blocks;        /* it had blocks of malloc */
+	uint8_t heap;       /* enum shiny_api of a heap beside malloc with blocks in it, 0 none */
 	bool own;           /* the library's */
 	uint32_t process;   /* id */
 	bool tls;           /* it has a thread's variables, and is no stack */

@@ -247,6 +247,7 @@ static void reach_allocator(char *const *environment, struct shiny_header *h)
 		si_text_init(&t, h->attach_text, sizeof(h->attach_text));
 	} else {
 		t.used = strlen(h->attach_text);
+		si_text_add(&t, t.used && own.used ? "; " : "");
 	}
 	si_text_add(&t, words);
 }

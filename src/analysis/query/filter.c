@@ -75,7 +75,7 @@ static struct shiny_err *no_heap(struct store *store, const char *heap)
 
 	SHINY_TRY(store_query(store,
 			      "SELECT group_concat(heap, ', ') FROM (SELECT DISTINCT heap FROM "
-			      "process WHERE heap > '' ORDER BY heap)",
+			      "process WHERE within ORDER BY heap)",
 			      &q));
 	SHINY_TRY(query_step(q, &row));
 	list = row ? query_copy(q, 0) : NULL;
@@ -96,18 +96,16 @@ static struct shiny_err *resolve(struct store *store, const char *which, const c
 	FILE *text = mem_stream_open(&where, &size);
 
 	err = store_query(store,
-			  "SELECT id, pid, namespace_pid, role, name, heap FROM process "
+			  "SELECT id, pid, namespace_pid, role, name, heap, within FROM process "
 			  "ORDER BY id",
 			  &q);
 	fputs("s.process IN (", text);
 	QUERY_EACH (q, err) {
-		const char *its = query_verbatim(q, 5);
-
 		all++;
-		if (!*its != !heap)
+		if (!query_number(q, 6) != !heap)
 			continue;
 		of_level++;
-		if (heap && !glob_matches(heap, its))
+		if (heap && !glob_matches(heap, query_verbatim(q, 5)))
 			continue;
 		of_heap++;
 		if (which && !meant(q, which))

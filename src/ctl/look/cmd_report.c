@@ -114,9 +114,11 @@ static void print_title(struct ctl *ctl, const struct report_page *page)
 	ctl_line(style, TINT_BOLD, *s->command ? s->command : s->program);
 	if (s->started && localtime_r(&started, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S, ", &tm);
-	line = mem_format("%s%s, %s, %s   %s", when, units_time(UNITS_BUF, s->duration),
+	/* objects in pools are counted without threads */
+	line = mem_format("%s%s, %s%s%s   %s", when, units_time(UNITS_BUF, s->duration),
 			  units_noun(UNITS_NOUN_BUF, s->processes, "process"),
-			  units_noun(UNITS_NOUN_BUF, s->threads, "thread"), file);
+			  s->threads ? ", " : "",
+			  s->threads ? units_noun(UNITS_NOUN_BUF, s->threads, "thread") : "", file);
 	ctl_line(style, TINT_NONE, line);
 	free(line);
 	print_subset(ctl, page);

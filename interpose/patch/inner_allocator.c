@@ -212,7 +212,7 @@ static size_t length_of(const char *text, size_t room)
 static unsigned entries, families; /* in use */
 
 /* The entries and families of a module, from these numbers on. */
-struct numbers {
+struct own_numbers {
 	unsigned entry, entries, family, families;
 };
 
@@ -227,9 +227,10 @@ static unsigned families_of(const struct shiny_allocator_file *f)
 }
 
 /* Finds numbers for the functions of a file. */
-static bool find_room(const struct shiny_allocator_file *f, struct numbers *n, struct si_text *why)
+static bool find_room(const struct shiny_allocator_file *f, struct own_numbers *n,
+		      struct si_text *why)
 {
-	*n = (struct numbers){ entries, f->count, families, families_of(f) };
+	*n = (struct own_numbers){ entries, f->count, families, families_of(f) };
 	if (entries + n->entries <= SI_OWN_PATCHED &&
 	    families + n->families <= SI_OWN_INNER_FAMILIES)
 		return true;
@@ -269,7 +270,7 @@ static bool is_about_types(const struct shiny_allocator_file *f)
 }
 
 static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
-		    const struct si_main_image *image, const struct numbers *n, bool is_unread,
+		    const struct si_main_image *image, const struct own_numbers *n, bool is_unread,
 		    struct si_text *why)
 {
 	struct si_own_family *family = &si_own_families[n->family];
@@ -319,7 +320,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 		   struct si_text *text)
 {
 	static struct si_patches patches;
-	struct numbers n;
+	struct own_numbers n;
 
 	if (!find_room(f, &n, text) ||
 	    !si_patch_begin(&patches, image->bias, image->start, image->end, f->count, text))
@@ -476,7 +477,7 @@ void si_allocator_attach_libraries(char *const *environment, struct si_text *tex
 /* A library that was patched when it was opened. Its place is used again once it is closed. */
 static struct late {
 	const void *dynamic; /* NULL: none yet */
-	struct numbers n;
+	struct own_numbers n;
 	struct si_patches patches;
 } later[LATER];
 

@@ -26,7 +26,7 @@ struct type_info {
 };
 struct fundamental_info { int flags; };
 struct type_query { GType type; const char *name; unsigned class_size, instance_size; };
-struct object { void *class; unsigned references; void *data; };
+struct g_object { void *class; unsigned references; void *data; };
 
 GType g_type_register_static(GType, const char *, const struct type_info *, int);
 GType g_type_register_static_simple(GType, const char *, unsigned, void *, unsigned, void *, int);
@@ -44,9 +44,9 @@ void *g_slice_alloc(size_t), *g_slice_alloc0(size_t), *g_slice_copy(size_t, cons
 void g_slice_free1(size_t, void *), g_slice_free_chain_with_offset(size_t, void *, size_t);
 
 enum { PARENT = 20 << 2, PRIVATE = 1600, CHAIN = 50, THREADS = 4 };
-struct plain { struct object parent; int number; };
-struct rich { struct object parent; };
-struct derived { struct rich parent; void *kept; };
+struct g_plain { struct g_object parent; int number; };
+struct rich { struct g_object parent; };
+struct g_derived { struct rich parent; void *kept; };
 struct root { void *class; long words[6]; };
 
 static GType plain, rich, derived, root;
@@ -79,7 +79,7 @@ static void derived_init(void *instance, void *class)
 
 	(void)class;
 	free(malloc(123));
-	((struct derived *)instance)->kept = new_plain();
+	((struct g_derived *)instance)->kept = new_plain();
 	end_plain(other);
 }
 
@@ -91,7 +91,7 @@ static void *new_derived(void)
 
 static void end_derived(void *object)
 {
-	end_plain(((struct derived *)object)->kept);
+	end_plain(((struct g_derived *)object)->kept);
 	COUNT(deriveds, ended, 1);
 	g_object_unref(object);
 }
@@ -105,14 +105,14 @@ static void types(void)
 	g_type_query(PARENT, &query); /* GObject itself */
 	class_bytes = query.class_size;
 	plain = g_type_register_static_simple(PARENT, "TestPlain", class_bytes, NULL,
-					      sizeof(struct plain), NULL, 0);
+					      sizeof(struct g_plain), NULL, 0);
 	info.class_size = (unsigned short)class_bytes;
 	info.class_init = (void *)rich_class;
 	info.instance_size = sizeof(struct rich);
 	rich = g_type_register_static(PARENT, "TestRich", &info, 0);
 	private_offset = g_type_add_instance_private(rich, PRIVATE);
 	info.class_init = NULL;
-	info.instance_size = sizeof(struct derived);
+	info.instance_size = sizeof(struct g_derived);
 	info.instance_init = derived_init;
 	derived = g_type_register_static(rich, "TestDerived", &info, 0);
 	info.class_size = 64;
@@ -193,9 +193,9 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	wait(&status);
-	truth("TestPlain", plains.made, plains.ended, sizeof(struct plain));
+	truth("TestPlain", plains.made, plains.ended, sizeof(struct g_plain));
 	truth("TestRich", riches.made, riches.ended, sizeof(struct rich) + PRIVATE);
-	truth("TestDerived", deriveds.made, deriveds.ended, sizeof(struct derived) + PRIVATE);
+	truth("TestDerived", deriveds.made, deriveds.ended, sizeof(struct g_derived) + PRIVATE);
 	truth("TestRoot", roots.made, roots.ended, sizeof(struct root));
 	printf("slices %u %u\n", slices.made, slices.ended);
 	return WEXITSTATUS(status);

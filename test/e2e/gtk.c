@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct list { void *data; struct list *next, *previous; };
+struct g_list { void *data; struct g_list *next, *previous; };
 
 int gtk_init_check(int *, char ***), gtk_events_pending(void), gtk_main_iteration(void);
 void *gtk_window_new(int), *gtk_box_new(int, int), *gtk_button_new_with_label(const char *);
@@ -19,7 +19,7 @@ void *gtk_label_new(const char *), *gtk_combo_box_text_new(void), *gtk_text_view
 void gtk_combo_box_text_append_text(void *, const char *);
 void gtk_container_add(void *, void *), gtk_widget_show_all(void *), gtk_widget_destroy(void *);
 void gtk_container_forall(void *, void (*)(void *, void *), void *);
-struct list *gtk_window_list_toplevels(void);
+struct g_list *gtk_window_list_toplevels(void);
 size_t gtk_container_get_type(void);
 int g_type_check_instance_is_a(void *, size_t);
 const char *g_type_name_from_instance(void *);
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 			gtk_widget_destroy(made[i][k]);
 	while (gtk_events_pending())
 		gtk_main_iteration();
-	for (struct list *at = gtk_window_list_toplevels(); at; at = at->next)
+	for (struct g_list *at = gtk_window_list_toplevels(); at; at = at->next)
 		count(at->data, NULL);
 	for (unsigned i = 0; i < TYPES && types[i].name; i++)
 		printf("widget %s %u\n", types[i].name, types[i].count);

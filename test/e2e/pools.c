@@ -18,21 +18,21 @@ enum { POOLS = 40, NAMES = 8, BLOCK = 4096, OBJECTS = 64 };
 
 /* ---- the library ---- */
 
-struct block {
-	struct block *next;
+struct pool_block {
+	struct pool_block *next;
 	size_t used, room;
 };
-struct pool {
-	struct pool *parent, *child, *next;
-	struct block *blocks;
+struct test_pool {
+	struct test_pool *parent, *child, *next;
+	struct pool_block *blocks;
 	const char *name;
-	struct object *objects; /* of the book, not of the library */
+	struct book_object *objects; /* of the book, not of the library */
 	int index;
 };
 
-static void *room_in(struct pool *pool, size_t bytes)
+static void *room_in(struct test_pool *pool, size_t bytes)
 {
-	struct block *b = pool->blocks;
+	struct pool_block *b = pool->blocks;
 	size_t need = (bytes + 15) & -16UL;
 	char *at;
 
@@ -40,7 +40,7 @@ static void *room_in(struct pool *pool, size_t bytes)
 		size_t room = need > BLOCK ? need : BLOCK;
 
 		b = malloc(sizeof(*b) + 8 + room);
-		*b = (struct block){ pool->blocks, 0, room };
+		*b = (struct pool_block){ pool->blocks, 0, room };
 		pool->blocks = b;
 	}
 	at = (char *)(b + 1) + 8 + b->used;
@@ -48,19 +48,19 @@ static void *room_in(struct pool *pool, size_t bytes)
 	return at;
 }
 
-static void drop_blocks(struct pool *pool)
+static void drop_blocks(struct test_pool *pool)
 {
 	while (pool->blocks) {
-		struct block *b = pool->blocks;
+		struct pool_block *b = pool->blocks;
 
 		pool->blocks = b->next;
 		free(b);
 	}
 }
 
-static void take_out(struct pool *pool)
+static void take_out(struct test_pool *pool)
 {
-	struct pool **at = pool->parent ? &pool->parent->child : NULL;
+	struct test_pool **at = pool->parent ? &pool->parent->child : NULL;
 
 	for (; at && *at; at = &(*at)->next)
 		if (*at == pool) {
@@ -70,7 +70,7 @@ static void take_out(struct pool *pool)
 	pool->parent = pool->next = NULL;
 }
 
-static void put_in(struct pool *pool, struct pool *parent)
+static void put_in(struct test_pool *pool, struct test_pool *parent)
 {
 	pool->parent = parent;
 	if (!parent)
@@ -79,10 +79,10 @@ static void put_in(struct pool *pool, struct pool *parent)
 	parent->child = pool;
 }
 
-static void forget_pool(struct pool *pool); /* the program's cleanup */
+static void forget_pool(struct test_pool *pool); /* the program's cleanup */
 
-static void end_children(struct pool *pool);
-static void end_pool(struct pool *pool) /* the library's own calls do not pass the entry */
+static void end_children(struct test_pool *pool);
+static void end_pool(struct test_pool *pool) /* the library's own calls do not pass the entry */
 {
 	end_children(pool);
 	take_out(pool);
@@ -90,57 +90,57 @@ static void end_pool(struct pool *pool) /* the library's own calls do not pass t
 	drop_blocks(pool);
 	free(pool);
 }
-static void end_children(struct pool *pool)
+static void end_children(struct test_pool *pool)
 {
 	while (pool->child)
 		end_pool(pool->child);
 }
 
-POOL_CALL struct pool *pool_new(struct pool *parent, const char *name)
+POOL_CALL struct test_pool *pool_new(struct test_pool *parent, const char *name)
 {
-	struct pool *pool = calloc(1, sizeof(*pool));
+	struct test_pool *pool = calloc(1, sizeof(*pool));
 
 	pool->name = name;
 	put_in(pool, parent);
 	return pool;
 }
-POOL_CALL void *pool_take(struct pool *pool, size_t bytes) { return room_in(pool, bytes); }
-POOL_CALL void *pool_zero(struct pool *pool, size_t count, size_t bytes)
+POOL_CALL void *pool_take(struct test_pool *pool, size_t bytes) { return room_in(pool, bytes); }
+POOL_CALL void *pool_zero(struct test_pool *pool, size_t count, size_t bytes)
 {
 	return memset(pool_take(pool, count * bytes), 0, count * bytes); /* one object */
 }
-POOL_CALL void *pool_grow(struct pool *pool, void *object, size_t old, size_t bytes)
+POOL_CALL void *pool_grow(struct test_pool *pool, void *object, size_t old, size_t bytes)
 {
 	return memcpy(room_in(pool, bytes), object, old < bytes ? old : bytes);
 }
-POOL_CALL void pool_give(struct pool *pool, void *object)
+POOL_CALL void pool_give(struct test_pool *pool, void *object)
 {
 	if (pool->blocks)
 		memset(object, 0xdd, 1);
 }
-POOL_CALL void pool_move(struct pool *pool, struct pool *parent)
+POOL_CALL void pool_move(struct test_pool *pool, struct test_pool *parent)
 {
 	take_out(pool);
 	put_in(pool, parent);
 }
-POOL_CALL void pool_empty(struct pool *pool) { drop_blocks(pool); }
-POOL_CALL void pool_clear(struct pool *pool)
+POOL_CALL void pool_empty(struct test_pool *pool) { drop_blocks(pool); }
+POOL_CALL void pool_clear(struct test_pool *pool)
 {
 	end_children(pool);
 	drop_blocks(pool);
 }
-POOL_CALL void pool_end(struct pool *pool) { end_pool(pool); }
+POOL_CALL void pool_end(struct test_pool *pool) { end_pool(pool); }
 
 /* ---- the program, and its book ---- */
 
-struct object {
-	struct object *next;
+struct book_object {
+	struct book_object *next;
 	char *at;
 	size_t bytes;
 };
 static const char *const names[NAMES] = { "request", "connection", "cache",  "parser",
 					  "session", "plan",	   "result", "index" };
-static struct pool *pools[POOLS];
+static struct test_pool *pools[POOLS];
 static uint64_t state;
 
 static uint32_t draw(uint32_t below)
@@ -149,22 +149,22 @@ static uint32_t draw(uint32_t below)
 	return (uint32_t)(state >> 33) % below;
 }
 
-static void forget_objects(struct pool *pool)
+static void forget_objects(struct test_pool *pool)
 {
 	while (pool->objects) {
-		struct object *o = pool->objects;
+		struct book_object *o = pool->objects;
 
 		pool->objects = o->next;
 		free(o);
 	}
 }
-static void forget_pool(struct pool *pool)
+static void forget_pool(struct test_pool *pool)
 {
 	forget_objects(pool);
 	pools[pool->index] = NULL;
 }
 
-static int is_below(const struct pool *pool, const struct pool *above)
+static int is_below(const struct test_pool *pool, const struct test_pool *above)
 {
 	for (; pool; pool = pool->parent)
 		if (pool == above)
@@ -172,28 +172,29 @@ static int is_below(const struct pool *pool, const struct pool *above)
 	return 0;
 }
 
-__attribute__((noinline)) static void *shiny_object(struct pool *pool, size_t bytes)
+__attribute__((noinline)) static void *shiny_object(struct test_pool *pool, size_t bytes)
 {
 	return pool_take(pool, bytes);
 }
-__attribute__((noinline)) static void *shiny_array(struct pool *pool, size_t count, size_t bytes)
+__attribute__((noinline)) static void *shiny_array(struct test_pool *pool, size_t count,
+						   size_t bytes)
 {
 	return pool_zero(pool, count, bytes);
 }
 
-static void note(struct pool *pool, char *at, size_t bytes)
+static void note(struct test_pool *pool, char *at, size_t bytes)
 {
-	struct object *o = malloc(sizeof(*o));
+	struct book_object *o = malloc(sizeof(*o));
 
-	*o = (struct object){ pool->objects, at, bytes };
+	*o = (struct book_object){ pool->objects, at, bytes };
 	pool->objects = o;
 }
 
 static void step(void)
 {
 	int index = (int)draw(POOLS);
-	struct pool *pool = pools[index], *other = pools[draw(POOLS)];
-	struct object *o, **at;
+	struct test_pool *pool = pools[index], *other = pools[draw(POOLS)];
+	struct book_object *o, **at;
 	uint32_t what = draw(1000);
 	size_t bytes = 1 + draw(draw(50) ? 200 : 9000);
 
@@ -235,7 +236,7 @@ static void print_book(const char *who)
 		size_t objects = 0, bytes = 0;
 
 		for (int i = 0; i < POOLS; i++)
-			for (struct object *o = pools[i] && pools[i]->name == names[n]
+			for (struct book_object *o = pools[i] && pools[i]->name == names[n]
 							? pools[i]->objects
 							: NULL;
 			     o; o = o->next) {

@@ -246,8 +246,10 @@ static void put_segment(struct mappings_watch *watch, struct output *output, str
 				     .origin = g->origin,
 				     .start = g->start,
 				     .end = g->end,
-				     .born = ticks_ns(&output->ticks, g->born),
-				     .ended = g->ended ? ticks_ns(&output->ticks, g->ended) : 0,
+				     /* as its first sample's, whatever the rate is now */
+				     .born = ticks_ns_then(&output->ticks, g->born),
+				     .ended = g->ended ? ticks_ns_then(&output->ticks, g->ended)
+						       : 0,
 				     .source = sources[g->source],
 				     .stack = g->stack,
 				     .prot = g->prot,

@@ -447,7 +447,7 @@ void residency_put(struct mappings_watch *watch, struct output *output, struct p
 {
 	struct mappings *m = p->memory;
 	const struct smaps *all = &watch->sample.smaps;
-	uint64_t ns = ticks_ns(&output->ticks, now);
+	uint64_t ns = ticks_ns_then(&output->ticks, now);
 	struct portion rest = {
 		.rss = all->rss, .pss = all->pss, .private = all->private, .swap = all->swap
 	};

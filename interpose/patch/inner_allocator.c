@@ -35,10 +35,6 @@
 
 #include <shiny/wire/allocator.h>
 
-#define XXH_INLINE_ALL
-#define XXH_NO_STREAM
-#include <xxhash.h>
-
 #include "../core/env.h"
 #include "../hook/hooks.h"
 #include "../record/wait.h"
@@ -48,7 +44,7 @@
 #include "loader_watch.h"
 #include "own_calls.h"
 #include "patcher.h"
-#include "probe_head.h"
+#include "recipe_file.h"
 #include "../core/settings.h"
 #include "../core/sys.h"
 
@@ -121,82 +117,7 @@ unsigned si_allocator_modules(const struct si_allocator_module **out)
 	return module_count;
 }
 
-/* ---- the file ---- */
-
-static bool same_setting(const struct shiny_allocator_file *f)
-{
-	for (unsigned i = 0; i < SHINY_ALLOCATOR_SETTING; i++) {
-		if (f->setting[i] != si_env.allocator[i])
-			return false;
-		if (!f->setting[i])
-			return f->setting_time == setting_time;
-	}
-	return false;
-}
-
-/* True if it is a function about types, and none of an allocator. */
-static bool is_of_types(const struct shiny_allocator_call *c)
-{
-	return c->kind == SHINY_CALL_TYPE_NAME || c->kind == SHINY_CALL_TYPED;
-}
-
-static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_main_image *image)
-{
-	const struct shiny_allocator_call *c = &e->call;
-	const uint8_t arguments[] = { c->block, c->size,   c->count, c->plus,
-				      c->pool,  c->parent, c->title };
-	bool takes_block = c->kind == SHINY_CALL_END || c->kind == SHINY_CALL_MOVE ||
-			   c->kind == SHINY_CALL_MOVE_OUT || c->kind == SHINY_CALL_MOVE_AT ||
-			   c->kind == SHINY_CALL_RESIZE || c->kind == SHINY_CALL_END_LIST ||
-			   is_of_types(c);
-	bool is_list = c->kind == SHINY_CALL_END_LIST;
-
-	for (unsigned i = 0; i < sizeof(arguments); i++)
-		if (arguments[i] >= SHINY_CALL_ARGUMENTS && arguments[i] != SHINY_CALL_NO &&
-		    !(i == 3 && arguments[i] == SHINY_CALL_ONE) &&
-		    !(i == 4 && arguments[i] == SHINY_CALL_VARIABLE && e->variable))
-			return false;
-	return c->kind < SHINY_CALL_KINDS &&
-	       c->api < SHINY_APIS + (is_of_types(c) ? SHINY_RUN_TIMES : 0) &&
-	       c->api >= (is_of_types(c) ? SHINY_APIS : 0) &&
-	       (!takes_block || c->block != SHINY_CALL_NO) &&
-	       (!is_list || (c->size != SHINY_CALL_NO && c->plus < SHINY_CALL_ARGUMENTS)) &&
-	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&
-	       e->recipe.vaddr >= image->start - image->bias &&
-	       e->recipe.vaddr < image->end - image->bias - SHINY_PATCH_EXPECTED &&
-	       (!e->variable || (e->variable >= image->start - image->bias &&
-				 e->variable < image->end - image->bias - sizeof(void *))) &&
-	       e->recipe.expected_bytes <= SHINY_PATCH_EXPECTED;
-}
-
-static const char other_setting[] = "it was made with another SHINY_ALLOCATOR";
-
-#define CHECKED offsetof(struct shiny_allocator_file, version)
-
-static const char *fault_of(const struct shiny_allocator_file *f, long bytes,
-			    const struct si_main_image *image)
-{
-	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
-
-	if (bytes < (long)sizeof(*f) || f->magic != SHINY_ALLOCATOR_MAGIC ||
-	    f->bytes != (uint64_t)bytes)
-		return "it is damaged";
-	if (f->version != SHINY_ALLOCATOR_VERSION)
-		return "it was made by another version";
-	if (XXH3_64bits((const char *)f + CHECKED, (size_t)bytes - CHECKED) != f->checksum ||
-	    f->count > SHINY_ALLOCATOR_ENTRIES || f->bytes != sizeof(*f) + f->count * sizeof(*e))
-		return "it is damaged";
-	if (f->build_id_bytes != image->build_id_bytes ||
-	    !si_same((const char *)f->build_id, (const char *)image->build_id,
-		     image->build_id_bytes))
-		return "it is of another build";
-	if (!same_setting(f))
-		return other_setting;
-	for (uint32_t i = 0; i < f->count; i++)
-		if (!makes_sense(&e[i], image))
-			return "it makes no sense";
-	return NULL;
-}
+/* ---- attaching ---- */
 
 static size_t length_of(const char *text, size_t room)
 {
@@ -206,8 +127,6 @@ static size_t length_of(const char *text, size_t room)
 		n++;
 	return n;
 }
-
-/* ---- attaching ---- */
 
 static unsigned entries, families; /* in use */
 
@@ -262,11 +181,6 @@ static bool prepare_one(struct si_patches *patches, const struct shiny_allocator
 	if (e->roles & SHINY_ALLOCATOR_ENDS)
 		family->end = real;
 	return real != NULL;
-}
-
-static bool is_about_types(const struct shiny_allocator_file *f)
-{
-	return is_of_types(&((const struct shiny_allocator_entry *)(f + 1))->call);
 }
 
 static bool prepare(struct si_patches *patches, const struct shiny_allocator_file *f,
@@ -337,51 +251,17 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 	return true;
 }
 
-/* A module's file, mapped. */
-struct recipe_file {
-	int fd;                         /* negative: there is no file, or it is refused */
-	struct shiny_allocator_file *f; /* NULL: it cannot be read */
-};
-
-static void close_file(struct recipe_file *file)
-{
-	if (file->f)
-		si_sys_unmap(file->f, SHINY_ALLOCATOR_FILE_MAX + 1);
-	if (file->fd >= 0)
-		si_sys_close(file->fd);
-}
-
-/* Opens the file about the module. Returns NULL, or what is wrong with it; `why` gets its name, and
- * why it is refused. */
-static const char *open_file(char *const *environment, const struct si_main_image *image,
-			     struct recipe_file *file, struct si_text *why)
-{
-	long n;
-
-	file->f = NULL;
-	file->fd = si_probe_open(environment, image->build_id, image->build_id_bytes,
-				 SHINY_ALLOCATOR_SUFFIX, why);
-	if (file->fd < 0)
-		return "";
-	file->f = si_sys_map(SHINY_ALLOCATOR_FILE_MAX + 1, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (!file->f)
-		return "no memory";
-	n = si_sys(SYS_read, file->fd, file->f, SHINY_ALLOCATOR_FILE_MAX + 1);
-	return fault_of(file->f, n, image);
-}
-
 bool si_allocator_is_prepared(char *const *environment, const struct si_main_image *image)
 {
 	char words[SHINY_TEXT];
-	struct recipe_file file;
+	struct si_recipe_file file;
 	struct si_text why;
 	const char *fault;
 
 	si_text_init(&why, words, sizeof(words));
-	fault = open_file(environment, image, &file, &why);
-	close_file(&file);
-	return file.fd != -ENOENT && !(is_from_file() && fault == other_setting);
+	fault = si_recipe_open(environment, image, setting_time, &file, &why);
+	si_recipe_close(&file);
+	return file.fd != -ENOENT && !(is_from_file() && fault == si_recipe_other_setting);
 }
 
 /* Attaches what the module's file describes. `owner`: who has the allocator, for messages; the text
@@ -390,13 +270,13 @@ static bool attach_module(char *const *environment, const struct si_main_image *
 			  const char *owner, bool is_library, struct si_text *text)
 {
 	char words[SHINY_TEXT];
-	struct recipe_file file;
+	struct si_recipe_file file;
 	struct si_text why;
 	const char *fault;
 	bool done = false;
 
 	si_text_init(&why, words, sizeof(words));
-	fault = open_file(environment, image, &file, &why);
+	fault = si_recipe_open(environment, image, setting_time, &file, &why);
 	if (file.fd == -ENOENT)
 		return false;
 	if (fault) {
@@ -415,7 +295,7 @@ static bool attach_module(char *const *environment, const struct si_main_image *
 		si_text_add(text, words);
 		si_text_add(text, " functions of ");
 		si_text_add(text, owner);
-		si_text_add(text, is_about_types(file.f) ? "'s types patched:"
+		si_text_add(text, si_recipe_is_about_types(file.f) ? "'s types patched:"
 							 : "'s own allocator patched:");
 		name_patched(file.f, text);
 	} else if (why.used) {
@@ -423,7 +303,7 @@ static bool attach_module(char *const *environment, const struct si_main_image *
 		si_text_add(text, "'s own allocator is not patched: ");
 		si_text_add(text, words);
 	}
-	close_file(&file);
+	si_recipe_close(&file);
 	return done;
 }
 
@@ -558,18 +438,18 @@ static uint32_t attach_opened(const struct link_map *map, const struct dl_phdr_i
 {
 	struct si_main_image image;
 	char words[SHINY_TEXT];
-	struct recipe_file file;
+	struct si_recipe_file file;
 	struct si_text why;
 	const char *fault;
 	uint32_t flags = 0;
 
 	si_image_of(info, &image);
 	si_text_init(&why, words, sizeof(words));
-	fault = open_file(directories, &image, &file, &why);
-	if (file.fd != -ENOENT && fault != other_setting && (fault || file.f->count))
+	fault = si_recipe_open(directories, &image, setting_time, &file, &why);
+	if (file.fd != -ENOENT && fault != si_recipe_other_setting && (fault || file.f->count))
 		flags = !fault && attach_later(&image, file.f, map->l_ld) ? SHINY_MODULE_REACHED
 									  : SHINY_MODULE_BARRED;
-	close_file(&file);
+	si_recipe_close(&file);
 	return flags;
 }
 

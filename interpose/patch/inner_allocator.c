@@ -198,7 +198,8 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 						    .is_unread = is_unread };
 	for (uint32_t i = 0; i < f->count; i++) {
 		si_text_init(&reason, words, sizeof(words));
-		if (prepare_one(patches, &e[i], n->entry + i, &family[e[i].family], &reason))
+		if (prepare_one(patches, &e[i], n->entry + i, &family[e[i].family], &reason) ||
+		    e[i].call.kind == SHINY_CALL_ASIDE)
 			continue;
 		si_text_add(why, e[i].name);
 		si_text_add(why, ": ");
@@ -212,6 +213,22 @@ static bool prepare(struct si_patches *patches, const struct shiny_allocator_fil
 	return true;
 }
 
+/* True if it is patched, and is a part of an allocator or about types. */
+static bool is_told(const struct shiny_allocator_entry *e)
+{
+	return e->call.kind != SHINY_CALL_USABLE && e->call.kind != SHINY_CALL_ASIDE;
+}
+
+static unsigned told_of(const struct shiny_allocator_file *f)
+{
+	const struct shiny_allocator_entry *e = (const struct shiny_allocator_entry *)(f + 1);
+	unsigned told = 0;
+
+	for (uint32_t i = 0; i < f->count; i++)
+		told += is_told(&e[i]);
+	return told;
+}
+
 /* Appends the names of patched functions: all of a few. */
 static void name_patched(const struct shiny_allocator_file *f, struct si_text *text)
 {
@@ -220,7 +237,7 @@ static void name_patched(const struct shiny_allocator_file *f, struct si_text *t
 	unsigned named = 0;
 
 	for (uint32_t i = 0; i < f->count && named < NAMED; i++) {
-		if (e[i].call.kind == SHINY_CALL_USABLE)
+		if (!is_told(&e[i]))
 			continue;
 		named++;
 		si_text_add(text, " ");
@@ -247,7 +264,7 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 		return false;
 	entries += n.entries;
 	families += n.families;
-	si_text_number(text, patches.count);
+	si_text_number(text, told_of(f));
 	return true;
 }
 
@@ -288,6 +305,11 @@ static bool attach_module(char *const *environment, const struct si_main_image *
 		else
 			si_text_bytes(&why, file.f->why,
 				      length_of(file.f->why, sizeof(file.f->why)));
+	}
+	/* a file without such functions is about no allocator: nothing is lost without it */
+	if ((!fault || fault == si_recipe_other_setting) && file.f->count && !told_of(file.f)) {
+		si_recipe_close(&file);
+		return false;
 	}
 	if (why.used)
 		si_text_add(text, text->used || is_library ? "; " : "");
@@ -449,6 +471,8 @@ static uint32_t attach_opened(const struct link_map *map, const struct dl_phdr_i
 	if (file.fd != -ENOENT && fault != si_recipe_other_setting && (fault || file.f->count))
 		flags = !fault && attach_later(&image, file.f, map->l_ld) ? SHINY_MODULE_REACHED
 									  : SHINY_MODULE_BARRED;
+	if (!fault && !told_of(file.f))
+		flags = 0;
 	si_recipe_close(&file);
 	return flags;
 }

@@ -23,6 +23,7 @@
 
 #include "../hook/hooks.h"
 #include "../hook/type_objects.h"
+#include "../record/watched_slots.h"
 #include "pool_calls.h"
 
 enum { NO = SHINY_CALL_NO, STUB_BYTES = 16 };
@@ -360,6 +361,17 @@ static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
 	return object;
 }
 
+static unsigned __int128 aside(const struct si_own *o, const uintptr_t *argument)
+{
+	uintptr_t *places[SI_SLOTS_WATCHED];
+	unsigned __int128 result;
+
+	si_slots_step_aside(places);
+	result = si_own_real(o, argument);
+	si_slots_step_back(places);
+	return result;
+}
+
 unsigned __int128 si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument);
 
 /* Operators throw: an exception that passes through clears the mark. */
@@ -372,6 +384,8 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	SI_OUTER_PERSONALITY();
 	if (SHINY_POOL_APIS >> o->call.api & 1)
 		return si_pool_call(fp, o, argument);
+	if (o->call.kind == SHINY_CALL_ASIDE) /* also from within the allocator */
+		return aside(o, argument);
 	if (is_inner(fp, o) || (n >= SI_OWN_INNER && si_is_from_below(fp)))
 		return si_own_real(o, argument);
 	if (o->call.api == SHINY_API_PYTHON_OBJECT)

@@ -29,7 +29,6 @@ SI_INTERNAL const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTI
 
 enum {
 	SI_OWN_PATCHED = 384, /* entries of the functions whose entries are patched */
-	SI_SLOT_FUNCTIONS = 4,
 	SI_OWN_SLOTS = 16,    /* of those that a run time has in a struct of such slots */
 	SI_OWN_INNER = SI_OWN_PATCHED + SI_OWN_SLOTS,
 	SI_OWN_INNER_FAMILIES = 16,

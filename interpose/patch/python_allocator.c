@@ -81,15 +81,17 @@ static void fill(unsigned n, enum shiny_api api, const struct python_allocator *
 }
 
 /* Finds the struct that contains what was just set: nothing else in the module's data does. */
-static void watch(const struct python *p, const struct python_allocator *ours)
+static void watch(const struct python *p, const struct python_allocator *ours,
+		  const struct python_allocator *real, uintptr_t raw)
 {
-	const uintptr_t *at = (const uintptr_t *)((p->image.written_start + 7) & -(uintptr_t)8),
-			*end = (const uintptr_t *)(p->image.written_end - sizeof(*ours));
+	uintptr_t *at = (uintptr_t *)((p->image.written_start + 7) & -(uintptr_t)8),
+		  *end = (uintptr_t *)(p->image.written_end - sizeof(*ours));
 
 	for (; at <= end; at++)
 		if (at[1] == (uintptr_t)ours->functions[0] &&
 		    at[SI_SLOT_FUNCTIONS] == (uintptr_t)ours->functions[SI_SLOT_FUNCTIONS - 1])
-			si_slots_watch(at, p->image.written_start, p->image.written_end);
+			si_slots_watch(at, (const uintptr_t *)real->functions, raw,
+				       p->image.written_start, p->image.written_end);
 }
 
 static bool attach(struct python *p, unsigned number)
@@ -119,7 +121,7 @@ static bool attach(struct python *p, unsigned number)
 		for (unsigned i = 0; i < SI_SLOT_FUNCTIONS; i++)
 			*(void **)&ours.functions[i] = si_own_stub(n + i);
 		p->set(domain, &ours);
-		watch(p, &ours);
+		watch(p, &ours, &real, (uintptr_t)raw.functions[0]);
 	}
 	return true;
 }

@@ -30,6 +30,11 @@ static bool is_of_types(const struct shiny_allocator_call *c)
 	return c->kind == SHINY_CALL_TYPE_NAME || c->kind == SHINY_CALL_TYPED;
 }
 
+static bool is_of_run_time(const struct shiny_allocator_call *c)
+{
+	return is_of_types(c) || c->kind == SHINY_CALL_ASIDE;
+}
+
 static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_main_image *image)
 {
 	const struct shiny_allocator_call *c = &e->call;
@@ -47,8 +52,8 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 		    !(i == 4 && arguments[i] == SHINY_CALL_VARIABLE && e->variable))
 			return false;
 	return c->kind < SHINY_CALL_KINDS &&
-	       c->api < SHINY_APIS + (is_of_types(c) ? SHINY_RUN_TIMES : 0) &&
-	       c->api >= (is_of_types(c) ? SHINY_APIS : 0) &&
+	       c->api < SHINY_APIS + (is_of_run_time(c) ? SHINY_RUN_TIMES : 0) &&
+	       c->api >= (is_of_run_time(c) ? SHINY_APIS : 0) &&
 	       (!takes_block || c->block != SHINY_CALL_NO) &&
 	       (!is_list || (c->size != SHINY_CALL_NO && c->plus < SHINY_CALL_ARGUMENTS)) &&
 	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&

@@ -22,7 +22,7 @@ struct si_recipe_file {
 	struct shiny_allocator_file *f; /* NULL: it cannot be read */
 };
 
-/* What is wrong with a file that was made with another SHINY_ALLOCATOR. */
+/* Says that a file was made with another SHINY_ALLOCATOR. */
 SI_INTERNAL const char si_recipe_other_setting[];
 
 /* Opens the file about the module. `setting_time`: the time of the file that SHINY_ALLOCATOR names,

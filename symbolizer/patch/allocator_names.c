@@ -38,7 +38,8 @@ static void see_function(void *context, const char *name, const Elf64_Sym *symbo
 	if (*sight->name)
 		return;
 	engine = engine_functions_find(sight->engines, name, &bytes);
-	if (engine && engine_functions_shows(sight->engines, engine))
+	if (engine && engine->call.kind != SHINY_CALL_ASIDE &&
+	    engine_functions_shows(sight->engines, engine))
 		snprintf(sight->name, ALLOCATOR_NAME, "%s", name);
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (strcmp(name, telling[i].name) == 0 &&

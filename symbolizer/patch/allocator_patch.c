@@ -28,7 +28,8 @@ static unsigned count_patches(const struct shiny_allocator_file *f)
 	unsigned patches = 0;
 
 	for (uint32_t i = 0; i < f->count; i++)
-		patches += entries[i].call.kind != SHINY_CALL_USABLE;
+		patches += entries[i].call.kind != SHINY_CALL_USABLE &&
+			   entries[i].call.kind != SHINY_CALL_ASIDE;
 	return patches;
 }
 

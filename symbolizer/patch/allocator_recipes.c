@@ -15,7 +15,8 @@
  * order of allocator.def stands for all names of its address.
  *
  * An engine is the functions of one api. It is there if its first function is, and patched as a
- * whole or not at all, too. A library's malloc is left to the loader.
+ * whole or not at all, too. A function of kind ASIDE that cannot be patched is left out silently:
+ * no block is missing then. A library's malloc is left to the loader.
  */
 #include "allocator_recipes.h"
 
@@ -478,7 +479,7 @@ static bool add_engine_function(struct allocator_search *s, const struct engine_
 	}
 	if (!why)
 		why = patch_recipe_make(s->file, at->symbol.vaddr, at->symbol.end, &e->recipe);
-	if (why && leads_to_engine(s, at))
+	if (why && (call.kind == SHINY_CALL_ASIDE || leads_to_engine(s, at)))
 		return true;
 	if (why) {
 		say(s, at->name, why);

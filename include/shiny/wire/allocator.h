@@ -25,8 +25,8 @@
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
 /* incremented with the format, with allocator.def, and when recipes are computed differently; the
  * suffix ends with it */
-#define SHINY_ALLOCATOR_VERSION 9
-#define SHINY_ALLOCATOR_SUFFIX ".allocator9"
+#define SHINY_ALLOCATOR_VERSION 10
+#define SHINY_ALLOCATOR_SUFFIX ".allocator10"
 
 enum {
 	SHINY_ALLOCATOR_ENTRIES = 192,
@@ -61,6 +61,7 @@ enum shiny_call_kind { /* as in allocator.def */
 	SHINY_CALL_DROP_ALL,
 	SHINY_CALL_TYPE_NAME,
 	SHINY_CALL_TYPED,
+	SHINY_CALL_ASIDE,
 	SHINY_CALL_POOL_MAKE,
 	SHINY_CALL_POOL_MAKE_OUT,
 	SHINY_CALL_POOL_CHANGE,
@@ -82,7 +83,8 @@ struct shiny_allocator_call {
 	uint8_t kind; /* enum shiny_call_kind */
 	uint8_t block, size, count, plus; /* numbers of arguments; SHINY_CALL_NO: none. `plus` may
 	                                   * be SHINY_CALL_ONE */
-	uint8_t api;    /* enum shiny_api; TYPE_NAME, TYPED: SHINY_APIS and enum shiny_run_time */
+	uint8_t api;    /* enum shiny_api; TYPE_NAME, TYPED, ASIDE: SHINY_APIS and enum
+	                 * shiny_run_time */
 	uint16_t bytes; /* the size of all its blocks, where it has no argument for it; 0: none */
 	uint8_t pool, parent, title; /* of the second level, as in allocator.def: numbers of
 	                              * arguments, SHINY_CALL_NO: none. `pool` may be

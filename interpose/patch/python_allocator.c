@@ -94,6 +94,7 @@ static void watch(const struct python *p, const struct python_allocator *ours,
 				       p->image.written_start, p->image.written_end);
 }
 
+/* False: it has no allocator of its own, all blocks are malloc's. */
 static bool attach(struct python *p, unsigned number)
 {
 	enum { BASIC_SIZE = 4 }; /* word of a type object: bytes of its objects */
@@ -134,9 +135,9 @@ void si_python_attach(struct si_text *text)
 		return;
 	dl_iterate_phdr(note_python, &main);
 	for (unsigned i = 0; i < python_count; i++) {
+		si_modules_note(pythons[i].image.bias, SHINY_MODULE_REACHED);
 		if (!attach(&pythons[i], i))
 			continue;
-		si_modules_note(pythons[i].image.bias, SHINY_MODULE_REACHED);
 		si_text_add(text, "; CPython's allocator, by the functions of ");
 		si_text_add(text, pythons[i].path ? si_base_name(pythons[i].path) : "the program");
 		si_text_add(text, " for that");

@@ -14,16 +14,16 @@ struct allocator_sight {
 	char *name; /* "": none yet */
 };
 
-/* Names that suffice by themselves. `operators`: not in an executable, whose own operators may call
- * malloc. */
-static const struct { const char *name; bool operators;
+/* Names that suffice by themselves. `library`: not in an executable, whose own operators may call
+ * malloc, and whose CPython is always reached. */
+static const struct { const char *name; bool library;
 } telling[] = {
 	{ "mallocx", false },	      { "je_malloc", false },	      { "tc_malloc", false },
 	{ "mi_malloc", false },	      { "_rjem_malloc", false },      { "scalable_malloc", false },
 	{ "rpmalloc", false },	      { "sn_malloc", false },	      { "moz_arena_malloc", false },
 	{ "GC_malloc", false },	      { "__alloc_token_malloc", true },
 	{ "_Znwm12__hot_cold_t", true },
-	{ "__size_returning_new", true },
+	{ "__size_returning_new", true }, { "PyMem_SetAllocator", true },
 };
 
 static void see_function(void *context, const char *name, const Elf64_Sym *symbol)
@@ -43,7 +43,7 @@ static void see_function(void *context, const char *name, const Elf64_Sym *symbo
 		snprintf(sight->name, ALLOCATOR_NAME, "%s", name);
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (strcmp(name, telling[i].name) == 0 &&
-		    !(telling[i].operators && sight->executable))
+		    !(telling[i].library && sight->executable))
 			snprintf(sight->name, ALLOCATOR_NAME, "%s", name);
 	if (sight->executable || !exported) {
 		sight->make |= strcmp(name, "malloc") == 0;

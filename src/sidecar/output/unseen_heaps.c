@@ -69,6 +69,8 @@ static const char *why_unreached(const struct id_module *m, const char *path, co
 	struct shiny_err *err = NULL;
 
 	*found = (struct allocator_found){ .why = "" };
+	if (strcmp(setting, "off") == 0)
+		return "SHINY_ALLOCATOR=off";
 	if (!m->late)
 		return "its functions could not be reached";
 	if (m->barred)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_help.c: the texts of src/ctl/help: how they are read, and that they fit the tables. */
 #define _GNU_SOURCE
+#include <shiny/wire/wire.h>
+
 #include "../../src/answer/answer.h"
 #include "../../src/ctl/help/help.h"
 #include "../../src/ctl/help/help_option.h"
 #include "../../src/ctl/verb_table.h"
+#include "../../src/store/event_names.h"
 #include "check.h"
 
 static const char sample[] = "a summary\n\nDESCRIPTION\nOne paragraph\nin two lines.\n\n"
@@ -183,6 +186,21 @@ static void test_tables(void)
 	check_that("a topic", help_text("topics", "definitions"));
 }
 
+/* The text of SHINY_ALLOCATOR names each heap and kind of pool that has functions in allocator.def,
+ * so all but those of the user's list. */
+static void test_heaps(void)
+{
+	struct help_part part = { 0 };
+	char text[4096];
+
+	help_variable(&env_specs[ENV_SHINY_ALLOCATOR], &part);
+	snprintf(text, sizeof(text), "%.*s", (int)part.text_bytes, part.text);
+	for (unsigned api = SHINY_API_COLLECTED + 1; api < SHINY_APIS; api++)
+		checkf("known heaps",
+		       api == SHINY_API_OWN || api == SHINY_API_POOL || strstr(text, api_name(api)),
+		       "%s is not named", api_name(api));
+}
+
 /* The first page fits a terminal of 80 columns and 24 lines with its prompt. */
 static void test_first(void)
 {
@@ -207,5 +225,6 @@ int main(void)
 	test_first();
 	test_parts();
 	test_tables();
+	test_heaps();
 	return failures != 0;
 }

@@ -8,6 +8,7 @@ enum {
 	YOUNG = 16,
 	LOOKS = 1 << 14,   /* at one block: a collection may free thousands of objects meanwhile */
 	FURTHER = 4096,    /* bytes that metaclasses and slots add to a type object */
+	HEAD = 26 * 8, /* bytes of a block up to its type object's flags, behind four words */
 	PATIENCE = 1 << 24,
 };
 
@@ -35,7 +36,8 @@ static size_t least;
 
 void si_type_objects_begin(size_t bytes)
 {
-	least = !least || bytes < least ? bytes : least;
+	if (bytes >= HEAD && (!least || bytes < least))
+		least = bytes;
 }
 
 /* A process that forked without the interpreter's lock may have left it locked. */
@@ -57,7 +59,7 @@ static bool is_type_object(const uint64_t *type)
 	for (unsigned i = 0; i < sizeof(own); i++)
 		if (type[own[i]] - (uintptr_t)(type + FLAGS) >= least - (FLAGS + 1) * sizeof(*type))
 			return false;
-	/* a block that was one in its last life has the count 0 */
+	/* one that is being ended has the count 0 */
 	return type[COUNT] && type[NAME] && type[FLAGS] & OF_HEAP && type[FLAGS] & READY;
 }
 
@@ -93,8 +95,10 @@ void si_type_objects_look_slow(const uintptr_t *fp, const void *ending)
 void si_type_objects_made(const uintptr_t *fp, void *block, size_t size)
 {
 	si_event_alloc_object(fp, block, size, SHINY_API_PYTHON_OBJECT);
-	if (SI_LIKELY(size - least >= FURTHER))
+	if (SI_LIKELY(size - least >= FURTHER) || !least)
 		return;
+	/* what is left of the block's last life is no type object */
+	__builtin_memset(block, 0, HEAD);
 	lock();
 	if (si_type_objects_young == YOUNG) /* the oldest is the least likely to be one */
 		forget(0);

@@ -16,8 +16,10 @@
  * that, so its name is recorded before its first object.
  *
  * Five words of a ready type object of the heap point into itself, to the tables of its methods;
- * flags say that it is one. Nothing is followed but its name's address, which CPython keeps valid
- * as long as the type lives.
+ * flags say that it is one. These words are cleared in a new block, whose contents are undefined: a
+ * type that lay there before, of which its next owner has overwritten the name only, would look
+ * like one. Nothing is followed but the name's address, which CPython keeps valid as long as the
+ * type lives.
  */
 #ifndef SI_TYPE_OBJECTS_H
 #define SI_TYPE_OBJECTS_H

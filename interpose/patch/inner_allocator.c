@@ -53,16 +53,18 @@
 static const struct engine_row {
 	const char *name;
 	unsigned api; /* as in struct shiny_allocator_call */
+	bool aside;   /* it is of kind ASIDE: what it looks at is reached at the start only */
 } engine_rows[] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
-#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) { text, SHINY_API_##a },
-#define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) { text, SHINY_APIS + SHINY_RUN_TIME_##r },
+#define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) { text, SHINY_API_##a, false },
+#define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) \
+	{ text, SHINY_APIS + SHINY_RUN_TIME_##r, SHINY_CALL_##k == SHINY_CALL_ASIDE },
 #define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
-	{ text, SHINY_API_##a },
+	{ text, SHINY_API_##a, false },
 #include <shiny/wire/allocator.def>
 };
 
-static bool is_of_engine(const ElfW(Dyn) *dynamic, uintptr_t bias)
+static bool is_of_engine(const ElfW(Dyn) *dynamic, uintptr_t bias, bool late)
 {
 	struct si_symbols symbols;
 
@@ -70,6 +72,7 @@ static bool is_of_engine(const ElfW(Dyn) *dynamic, uintptr_t bias)
 		return false;
 	for (unsigned i = 0; i < sizeof(engine_rows) / sizeof(*engine_rows); i++)
 		if ((!i || engine_rows[i].api != engine_rows[i - 1].api) &&
+		    !(late && engine_rows[i].aside) &&
 		    si_symbols_find(&symbols, engine_rows[i].name))
 			return true;
 	return false;
@@ -92,7 +95,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 	bool *main = context;
 
 	(void)size;
-	m->of_engine = is_from_file() || is_of_engine(si_dynamic_of(info), info->dlpi_addr);
+	m->of_engine = is_from_file() || is_of_engine(si_dynamic_of(info), info->dlpi_addr, false);
 	if (*main || (m->of_engine && info->dlpi_name[0] == '/')) {
 		si_image_of(info, &m->image);
 		m->path = *main ? NULL : info->dlpi_name;
@@ -468,11 +471,9 @@ static uint32_t attach_opened(const struct link_map *map, const struct dl_phdr_i
 	si_image_of(info, &image);
 	si_text_init(&why, words, sizeof(words));
 	fault = si_recipe_open(directories, &image, setting_time, &file, &why);
-	if (file.fd != -ENOENT && fault != si_recipe_other_setting && (fault || file.f->count))
+	if (file.fd != -ENOENT && fault != si_recipe_other_setting && (fault || told_of(file.f)))
 		flags = !fault && attach_later(&image, file.f, map->l_ld) ? SHINY_MODULE_REACHED
 									  : SHINY_MODULE_BARRED;
-	if (!fault && !told_of(file.f))
-		flags = 0;
 	si_recipe_close(&file);
 	return flags;
 }
@@ -483,7 +484,7 @@ void si_allocator_meet(const struct link_map *map, bool elsewhere)
 	struct opened_search s = { .map = map };
 	uint32_t flags;
 
-	if (!is_from_file() && !is_of_engine(map->l_ld, map->l_addr))
+	if (!is_from_file() && !is_of_engine(map->l_ld, map->l_addr, true))
 		return;
 	if (elsewhere ? !si_modules_header(map, &s.found) : !dl_iterate_phdr(find_info, &s))
 		return;

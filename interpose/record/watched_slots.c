@@ -34,10 +34,13 @@ static uintptr_t *place_of(const struct watched_slots *w, uintptr_t first)
 
 	if (*w->at == first)
 		return w->at;
-	if (context % sizeof(context) || context - w->start >= w->end - w->start ||
-	    w->end - context < (SI_SLOT_FUNCTIONS + 2) * sizeof(context))
+	if (context % sizeof(context) || context - w->start >= w->end - w->start)
 		return NULL;
-	return inner[1] == first ? inner + 1 : inner[2] == first ? inner + 2 : NULL;
+	for (uintptr_t at = 1; at <= 2; at++)
+		if (w->end - context >= (at + SI_SLOT_FUNCTIONS) * sizeof(context) &&
+		    inner[at] == first)
+			return inner + at;
+	return NULL;
 }
 
 void si_slots_check(void)

@@ -4,7 +4,6 @@
 # SETUP=0 skips package installation. CPPFLAGS, CFLAGS and LDFLAGS of the caller are for shinyctl;
 # libshiny.so has flags of its own alone.
 
-SHELL    := /bin/bash
 VERSION  := 0.1.0
 # of the version, for the manual pages
 DATE     := 2026-11-22
@@ -19,7 +18,9 @@ OPTIMIZE ?= -O2
 SETUP    ?= 1
 JOBS     ?= $(shell nproc)
 Q        := $(if $(V),,@)
-say       = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(patsubst $(O)/%,%,$@))
+# A line without a program of its own, as are a recipe's commands without quoting or pipes: to start
+# a shell for each is a tenth of the build.
+say       = $(if $(V),,$(info $()  $(1)$(patsubst $(O)/%,%,$@)))
 
 WARN      := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wno-unused-parameter
 COMMON    := -std=gnu17 -g $(OPTIMIZE) $(WARN) -Iinclude -fno-omit-frame-pointer
@@ -127,24 +128,26 @@ $(O)/packages: scripts/setup
 	@mkdir -p $(O)
 	$(if $(filter 1,$(SETUP)),$(Q)scripts/setup --missing build)
 	@touch $@
+# of all that is built: one program makes them, not one for each file
+FOLDERS = $(sort $(dir $(INTERPOSE_O) $(OUTSIDE_O) $(INSIDE_TEST_O) $(UNIT) $(INSIDE_TEST) $(FUZZ) \
+	$(TOOLS) $(MADE_O) $(TARGETS) $(MAN) $(COMPLETION) $(SKILL)))
 $(O)/flags: FORCE | $(O)/packages
-	@mkdir -p $(O)
+	@mkdir -p $(FOLDERS)
 	@echo '$(CC) $(INSIDE) | $(OUTSIDE)' | cmp -s - $@ || echo '$(CC) $(INSIDE) | $(OUTSIDE)' > $@
 FORCE:
 
 # ---- inside ----
 $(O)/interpose/%.o: interpose/%.c $(O)/flags
-	$(call say,CC)
-	@mkdir -p $(@D)
+	$(call say,CC       )
 	$(Q)$(CC) $(INSIDE) -MMD -MP -c $< -o $@
 
 $(O)/gen/exports.map: interpose/hook/hook_list.def scripts/check-symbols
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)scripts/check-symbols --map > $@
 
 $(O)/libshiny.so: $(INTERPOSE_O) $(O)/gen/exports.map
-	$(call say,LINK)
+	$(call say,LINK     )
 	$(Q)$(CC) -shared -nostartfiles -o $@ $(INTERPOSE_O) -Wl,-soname,libshiny.so -Wl,--version-script=$(O)/gen/exports.map \
 		-Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,initfirst,--as-needed -lc
 	$(Q)CC='$(CC)' scripts/preload-tree $(O)
@@ -152,37 +155,37 @@ $(O)/libshiny.so: $(INTERPOSE_O) $(O)/gen/exports.map
 # ---- outside ----
 SUMS := scripts/sums src/store/sum_list.h
 $(O)/gen/schema_sql.h: src/store/schema.sql $(SUMS)
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)$(SUMS) $< | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' > $@
 
 # the functions that types look through are nobody's call site either
 $(O)/gen/boring_rules.h: src/store/boring.rules symbolizer/infer/containers.rules
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)awk 'FILENAME ~ /containers/ { if ($$1 != "wrapper" && $$1 != "function") next; \
 			$$0 = "function " $$2 } \
 		!/^#/ && NF { print "\"" $$0 "\\n\"" }' $^ > $@
 
 $(O)/gen/containers_rules.h: symbolizer/infer/containers.rules
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
 $(O)/gen/code_rules_text.h: symbolizer/source/code.rules
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
 $(O)/gen/components_rules.h: src/analysis/attribute/components.rules
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
 # the texts of the help, one array entry a file: { "verbs/report", "..." },
 HELP_TEXTS := $(sort $(shell find src/ctl/help -name '*.txt'))
 $(O)/gen/help_texts.h: $(HELP_TEXTS) $(SUMS)
-	$(call say,GEN)
+	$(call say,GEN      )
 	@mkdir -p $(@D)
 	$(Q)for f in $(HELP_TEXTS:src/ctl/help/%.txt=%); do printf '{ "%s",\n' "$$f"; \
 		$(SUMS) src/ctl/help/$$f.txt | \
@@ -190,16 +193,15 @@ $(O)/gen/help_texts.h: $(HELP_TEXTS) $(SUMS)
 
 $(O)/src/%.o: src/%.c $(O)/flags | $(O)/gen/schema_sql.h $(O)/gen/components_rules.h $(O)/gen/boring_rules.h \
 		$(O)/gen/help_texts.h
-	$(call say,CC)
-	@mkdir -p $(@D)
+	$(call say,CC       )
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 
 # the file that every session begins as is in the object
 $(O)/gen/blank_make: $(BLANK_C:%.c=$(O)/%.o)
-	$(call say,LINK)
+	$(call say,LINK     )
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< -lsqlite3
 $(O)/gen/blank.shiny: $(O)/gen/blank_make
-	$(call say,GEN)
+	$(call say,GEN      )
 	$(Q)$< $@
 $(O)/src/store/blank.o: $(O)/gen/blank.shiny
 $(O)/src/store/blank.o: private OUTSIDE += -DSHINY_BLANK_FILE='"$(O)/gen/blank.shiny"'
@@ -209,19 +211,18 @@ $(O)/src/view/page_file.o: src/view/page/page.html
 
 $(O)/symbolizer/%.o: symbolizer/%.c $(O)/flags | $(O)/gen/containers_rules.h \
 		$(O)/gen/code_rules_text.h
-	$(call say,CC)
-	@mkdir -p $(@D)
+	$(call say,CC       )
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 
 $(O)/outside.a: $(LIB_O)
-	$(call say,AR)
+	$(call say,AR       )
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_O)
 
 # As a shared library, jemalloc's thread-local data does not fit in beside an audit library
 # (LD_AUDIT), and the loader takes a fifth of a start for libstdc++, whose demangler is used.
 STATIC := $(subst -lstdc++,-l:libstdc++.a -static-libgcc,$(LIBS:-ljemalloc=-l:libjemalloc_pic.a))
 $(O)/shinyctl: $(O)/$(MAIN_C:.c=.o) $(O)/outside.a
-	$(call say,LINK)
+	$(call say,LINK     )
 	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) -rdynamic -o $@ $^ $(STATIC)
 
 # manual pages, completions and the skill for agents: what `shinyctl help` says, in other forms
@@ -231,99 +232,79 @@ COMPLETION := $(addprefix $(O)/completion/shinyctl.,bash zsh fish)
 SKILL      := $(O)/skills/shiny/SKILL.md
 docs: $(MAN) $(COMPLETION) $(SKILL)
 $(O)/man/shinyctl.1: $(O)/shinyctl
-	$(call say,GEN)
-	@mkdir -p $(@D)
+	$(call say,GEN      )
 	$(Q)$(O)/shinyctl help --man > $@
 $(O)/man/shinyctl-%.1: $(O)/shinyctl
-	@mkdir -p $(@D)
 	$(Q)$(O)/shinyctl help --man $* > $@
 $(O)/completion/shinyctl.%: $(O)/shinyctl
-	@mkdir -p $(@D)
 	$(Q)$(O)/shinyctl help --completion $* > $@
 
 skill_says := Answers questions about the heap of a C or C++ program from its recorded session, \
 	such as leaks, types, call sites, lifetimes, peaks, wrong frees and what changed. Use it \
 	for *.shiny files and for memory problems.
 $(SKILL): $(O)/shinyctl
-	@mkdir -p $(@D)
 	$(Q){ printf -- '---\nname: shiny\ndescription: %s\n---\n\n# Shiny\n\n```text\n' \
 		'$(skill_says)'; \
 		$(O)/shinyctl help agent; printf '```\n'; } > $@
 
 # ---- tests ----
 $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
-	$(call say,TEST)
-	@mkdir -p $(@D)
+	$(call say,TEST     )
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 JET := $(COMMON) -DSHINY_TEST -fsanitize=address,undefined -fno-sanitize-recover=all
 # with the sanitizers, -O2 compiles half as long again and runs no faster
 $(O)/jet/interpose/%.o: interpose/%.c $(O)/flags
-	@mkdir -p $(@D)
 	$(Q)$(CC) $(JET) $(OPTIMIZE:-O2=-O1) -MMD -MP -c $< -o $@
 $(O)/jet/inside.a: $(INSIDE_TEST_O)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags
-	$(call say,TEST)
-	@mkdir -p $(@D)
+	$(call say,TEST     )
 	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a -o $@ -lpthread
 # the patcher's recipes are made outside
 $(O)/test/ring/patch: test/ring/patch.c $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/binary.o $(O)/flags
-	$(call say,TEST)
-	@mkdir -p $(@D)
+	$(call say,TEST     )
 	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/binary.o -o $@ -lZydis -lpthread
 
 $(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
-	$(call say,FUZZ)
-	@mkdir -p $(@D)
+	$(call say,FUZZ     )
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 $(O)/test/lib/made/%.o: test/lib/made/%.c $(O)/flags
-	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 $(O)/test/lib/session_make: test/lib/session_make.c $(MADE_O) $(O)/outside.a $(O)/flags
-	$(call say,TEST)
-	@mkdir -p $(@D)
+	$(call say,TEST     )
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(MADE_O) $(O)/outside.a -o $@ $(LIBS)
 $(O)/test/lib/%: test/lib/%.c $(O)/outside.a $(O)/flags
-	$(call say,TEST)
-	@mkdir -p $(@D)
+	$(call say,TEST     )
 	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 # targets: ordinary programs, with no flag of ours but -g; a line `// build: FLAGS` in the source adds to the command
 extra = $(shell sed -n 's|^// build: ||p' $<)
 $(O)/test/%.so: test/%.lib.c $(O)/flags
-	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O1 -fPIC -shared $< -o $@ $(extra)
 $(O)/test/%.so: test/%.lib.cc $(O)/flags
-	@mkdir -p $(@D)
 	$(Q)$(CXX) -g -O1 -fPIC -shared $< -o $@ $(extra)
 $(O)/test/zoo/% $(O)/test/e2e/% $(O)/test/fault/%: test/%.c
 $(O)/test/%: test/%.c $(O)/flags
-	$(call say,TARGET)
-	@mkdir -p $(@D)
+	$(call say,TARGET   )
 	$(Q)$(CC) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
 $(O)/test/%: test/%.cc $(O)/flags
-	$(call say,TARGET)
-	@mkdir -p $(@D)
+	$(call say,TARGET   )
 	$(Q)$(CXX) -g -O1 -fno-builtin -Itest -Iinclude $< -o $@ -lpthread -ldl $(extra)
 $(patsubst test/%,$(O)/test/%,$(basename $(wildcard test/zoo/*.c test/zoo/*.cc))): test/zoo/zoo.h
 $(patsubst test/%.cc,$(O)/test/%,$(wildcard test/e2e/*.cc)): test/e2e/ledger.h
 # these measure parts of shinyctl by themselves
 $(O)/bench/bench_block $(O)/bench/bench_replay: $(O)/bench/%: bench/%.c $(O)/outside.a $(O)/flags
-	$(call say,BENCH)
-	@mkdir -p $(@D)
+	$(call say,BENCH    )
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 $(O)/bench/%.so: bench/%.lib.c $(O)/flags
-	@mkdir -p $(@D)
 	$(Q)$(CC) -g -O2 -fPIC -shared $< -o $@ $(extra)
 $(O)/bench/%: bench/%.c $(O)/flags
-	$(call say,TARGET)
-	@mkdir -p $(@D)
+	$(call say,TARGET   )
 	$(Q)$(CC) -g -O2 -fno-omit-frame-pointer -fno-builtin -Iinclude $< -o $@ -lpthread -ldl $(extra)
 $(O)/bench/%: bench/%.cc $(O)/flags
-	$(call say,TARGET)
-	@mkdir -p $(@D)
+	$(call say,TARGET   )
 	$(Q)$(CXX) -g -O2 -fno-omit-frame-pointer -fno-builtin -Iinclude $< -o $@ -lpthread -ldl $(extra)
 
 # ---- install ----
@@ -340,11 +321,10 @@ $(O)/shiny.pc: FORCE
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: shiny\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\n' \
 		'$(PREFIX)' 'tags and marks for the heap profiler Shiny; there is nothing to link' '$(VERSION)' > $@
 install: all $(O)/shiny.pc ## install library, command, shiny.h, manual pages and completions under DESTDIR/PREFIX
-	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; \
-		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit; done
+	$(Q)IFS=:; for f in $(INSTALL_LIST); do set -- $$f; install -D -m "$$3" "$$1" "$(DESTDIR)$$2" || exit; done
 	$(Q)rm -rf "$(DESTDIR)$(LIBDIR)/shiny" && cp -dR $(O)/shiny "$(DESTDIR)$(LIBDIR)"
 uninstall: ## remove what install put there
-	$(Q)for f in $(INSTALL_LIST); do IFS=: read -r from to mode <<< "$$f"; rm -f "$(DESTDIR)$$to"; done
+	$(Q)IFS=:; for f in $(INSTALL_LIST); do set -- $$f; rm -f "$(DESTDIR)$$2"; done
 	$(Q)rm -rf "$(DESTDIR)$(LIBDIR)/shiny"
 	$(Q)rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(PREFIX)/include/shiny" 2>/dev/null || true
 

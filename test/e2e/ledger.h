@@ -69,9 +69,12 @@ struct locked {
 	~locked() { __atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE); }
 };
 
+// Neighbours stand beside each other, as what a page of the table costs, and again in each forked
+// process, is most of what a block costs. Of each 16 MiB of addresses the first place is another.
 inline size_t home(uintptr_t address)
 {
-	return (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 44;
+	uintptr_t part = (address >> 24) * UINT64_C(0x9e3779b97f4a7c15) >> 44;
+	return ((address >> 4) + part) % BLOCKS;
 }
 
 inline size_t find(uintptr_t address)

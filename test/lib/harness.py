@@ -18,15 +18,6 @@ import subprocess
 import sys
 import time
 
-try:
-    import fastjsonschema
-except ImportError:  # Debian's, for another interpreter than Debian's
-    sys.path.append("/usr/lib/python3/dist-packages")
-    try:
-        import fastjsonschema
-    except ImportError:
-        fastjsonschema = None
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 O = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
 LIB = os.path.join(O, "libshiny.so")
@@ -72,13 +63,28 @@ def questions():
 
 
 # ---- cases ----
+@functools.lru_cache(None)
+def schema_module():
+    """fastjsonschema, None where it is not installed. Most tests need none of it, and to load it
+    takes as long as to start Python."""
+    for path in ([], ["/usr/lib/python3/dist-packages"]):  # Debian's, for another interpreter
+        sys.path.extend(path)
+        try:
+            import fastjsonschema
+
+            return fastjsonschema
+        except ImportError:
+            pass
+    return None
+
+
 _schemas = {}
 
 
 def against_schema(document):
     """Where a verb's document breaks the schema that `shinyctl help VERB --schema` prints; empty:
     nowhere, or there is no schema of that verb."""
-    verb = document.get("verb")
+    verb, fastjsonschema = document.get("verb"), schema_module()
     if not fastjsonschema or not verb:
         return ""
     if verb not in _schemas:
@@ -261,7 +267,10 @@ def compiled(command, output, cwd=None):
     command has made of files of the same content is kept in $O/test/compiled, and taken from
     there, as long as it is one of the last 600."""
     words = [shutil.which(command[0]) or command[0], *command[1:]]
-    key = hashlib.sha256(compilers_world() + repr((words, output, cwd)).encode())
+    # two tests that make the same thing, each in its directory, share it; a .dwo file is named
+    # after the output
+    shared = [word for word in words if word != output or "-gsplit-dwarf" in words]
+    key = hashlib.sha256(compilers_world() + repr((shared, cwd)).encode())
     if os.path.exists(words[0]):
         tool = os.stat(words[0])
         key.update(repr((tool.st_size, tool.st_mtime_ns)).encode())

@@ -65,6 +65,15 @@ static const char *type_in(struct names *names, const char *text)
 	return names_text(names, part);
 }
 
+/* True if the text ends with a place in the source: FILE:LINE. */
+static bool is_place(const char *text)
+{
+	const char *line = strrchr(text, ':');
+
+	return line && line > text && line[-1] != ':' && line[1] &&
+	       strspn(line + 1, "0123456789") == strlen(line + 1);
+}
+
 /* Returns the name at `vaddr`, if that is read-only text; NULL: it is a kind's description, whose
  * memory is writable. */
 static const char *text_at(struct sym_module *module, uint64_t vaddr)
@@ -88,6 +97,10 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 	const struct probe *probe;
 	char label[512];
 
+	if (text && is_place(text)) { /* talloc_size() says where it stands: no type */
+		*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE, .address_point = vaddr };
+		return;
+	}
 	if (text) {
 		text = type_in(names, text);
 		normal = die_normalize(names, text);

@@ -401,6 +401,7 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 	struct sym_type both = *site, narrowed;
 
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_TEXT) {
+		say(&c, "the allocator was told the type's name");
 		*out = (struct sym_type){ .type = reading->vtable->type,
 					  .rule = SYM_RULE_NAMED,
 					  .confidence = SYM_HIGH };

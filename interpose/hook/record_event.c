@@ -404,6 +404,16 @@ void si_event_typed(const uintptr_t *fp, void *object, uint64_t key)
 	si_leave(w);
 }
 
+void si_event_named(const uintptr_t *fp, void *object, const char *name)
+{
+	struct si_writer *w = si_settings.types ? si_enter(fp) : NULL;
+
+	if (!w)
+		return;
+	write_word(w, SHINY_REC_NAMED, object, (uintptr_t)name, si_ticks());
+	si_leave(w);
+}
+
 void si_event_engine_memory(const uintptr_t *fp, void *memory)
 {
 	struct si_writer *w = si_enter_any(fp);

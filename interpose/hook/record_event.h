@@ -25,6 +25,7 @@
 #include "../core/ring_map.h"
 #include "../record/nursery.h"
 #include "../record/process.h"
+#include "../record/writer.h"
 
 /*
  * True if events are recorded. With recording off, this test is all that an allocator's hooks do.
@@ -121,6 +122,14 @@ void si_event_type_name(const uintptr_t *fp, uint64_t key, enum shiny_run_time r
 /* Records that a run time has made the object, of the type with this key, in a block that was
  * recorded. */
 void si_event_typed(const uintptr_t *fp, void *object, uint64_t key);
+/* Records that the object, in the block that was recorded last, has the type that `name` calls so:
+ * text in a module's memory. */
+void si_event_named(const uintptr_t *fp, void *object, const char *name);
+/* Returns where the thread's next record goes: another place after each record. */
+static inline const struct shiny_record *si_event_place(void)
+{
+	return si_tls.writer ? si_tls.writer->next : NULL;
+}
 
 /* Records memory that an engine took from malloc; malloc's free may get it when the engine is not
  * running. */

@@ -32,7 +32,7 @@ const struct si_own_function si_own_functions[SHINY_ALLOCATOR_FUNCTIONS] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)                                                   \
 	[SHINY_ALLOCATOR_##id] = {                                                                 \
 		.name = text,                                                                      \
-		.call = { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, NO, NO, NO, 0 },          \
+		.call = { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, NO, NO, NO, NO },         \
 	},
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a)
 #define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a)
@@ -74,15 +74,19 @@ call_marked(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argume
 	return result;
 }
 
-static void record(const uintptr_t *fp, const struct si_own *o, void *block, size_t size,
-		   unsigned api)
+static void record(const uintptr_t *fp, const struct si_own *o, const uintptr_t *argument,
+		   void *block, size_t size)
 {
+	enum shiny_api api = (enum shiny_api)o->call.api;
+
 	if (api == SHINY_API_PYTHON_OBJECT)
 		si_type_objects_made(fp, block, size);
+	else if (o->call.type != NO)
+		si_event_alloc_named(fp, block, size, api, (const char *)argument[o->call.type]);
 	else if (o->family->usable && !o->family->is_unread)
-		si_event_alloc(fp, block, size, (enum shiny_api)api);
+		si_event_alloc(fp, block, size, api);
 	else
-		si_event_alloc_named(fp, block, size, (enum shiny_api)api, NULL);
+		si_event_alloc_named(fp, block, size, api, NULL);
 }
 
 /* Returns the size of a new block in bytes: as requested, or else the usable one. */
@@ -111,7 +115,7 @@ static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
 		size = (size_t)(result >> 64);
 	else
 		size = new_size(o, argument, block);
-	record(fp, o, block, size, o->call.api);
+	record(fp, o, argument, block, size);
 	return result;
 }
 
@@ -122,7 +126,7 @@ static unsigned __int128 make_out(const uintptr_t *fp, const struct si_own *o,
 	void *block = (int)error ? NULL : *(void **)argument[0];
 
 	if (block)
-		record(fp, o, block, new_size(o, argument, block), o->call.api);
+		record(fp, o, argument, block, new_size(o, argument, block));
 	return error;
 }
 
@@ -133,7 +137,7 @@ static unsigned __int128 make_at(const uintptr_t *fp, const struct si_own *o,
 	void *block = *(void **)argument[0];
 
 	if (block)
-		record(fp, o, block, new_size(o, argument, block), o->call.api);
+		record(fp, o, argument, block, new_size(o, argument, block));
 	return result;
 }
 
@@ -188,8 +192,8 @@ static unsigned __int128 end_list(const uintptr_t *fp, const struct si_own *o,
 }
 
 /* Moves a block that the nursery's reader holds: see above. */
-static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *o, void *block,
-				      size_t size)
+static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *o,
+				      const uintptr_t *argument, void *block, size_t size)
 {
 	const uintptr_t *before = si_outer;
 	size_t old;
@@ -202,7 +206,7 @@ static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *
 	if (!moved)
 		return 0;
 	memcpy(moved, block, old < size ? old : size);
-	record(fp, o, moved, size, o->call.api);
+	record(fp, o, argument, moved, size);
 	if (si_event_free(fp, block, 0, (enum shiny_api)o->call.api, release_of(o)))
 		release(o->family, block);
 	return (uintptr_t)moved;
@@ -219,7 +223,7 @@ static SI_COLD uintptr_t move_to_nothing(const uintptr_t *fp, const struct si_ow
 		return 0;
 	left = (uintptr_t)call_marked(fp, o, argument);
 	if (left)
-		record(fp, o, (void *)left, 0, o->call.api);
+		record(fp, o, argument, (void *)left, 0);
 	return left;
 }
 
@@ -233,7 +237,7 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 	if (SI_UNLIKELY(size == 0))
 		return move_to_nothing(fp, o, block, argument);
 	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
-		return move_by_hand(fp, o, block, size);
+		return move_by_hand(fp, o, argument, block, size);
 	moved = (uintptr_t)call_marked(fp, o, argument);
 	if (moved)
 		si_event_realloc_done(fp, (void *)moved, size, o->call.api);
@@ -259,7 +263,7 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 		return make_out(fp, o, argument);
 	}
 	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
-		return (*place = (void *)move_by_hand(fp, o, block, size)) ? 0 : ENOMEM;
+		return (*place = (void *)move_by_hand(fp, o, argument, block, size)) ? 0 : ENOMEM;
 	error = call_marked(fp, o, argument);
 	if ((int)error == 0)
 		si_event_realloc_done(fp, *place, size, o->call.api);
@@ -281,7 +285,7 @@ static unsigned __int128 move_at(const uintptr_t *fp, const struct si_own *o,
 			       ? (*place = NULL, argument[0])
 			       : make_at(fp, o, argument);
 	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block))) {
-		*place = (void *)move_by_hand(fp, o, block, size);
+		*place = (void *)move_by_hand(fp, o, argument, block, size);
 		return argument[0];
 	}
 	result = call_marked(fp, o, argument);
@@ -346,7 +350,7 @@ static unsigned __int128 type_name(const uintptr_t *fp, const struct si_own *o,
 	if ((uintptr_t)key)
 		si_event_type_name(fp, (uintptr_t)key,
 				   (enum shiny_run_time)(o->call.api - SHINY_APIS),
-				   (const char *)argument[o->call.block]);
+				   (const char *)argument[o->call.type]);
 	return key;
 }
 
@@ -357,7 +361,20 @@ static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
 	unsigned __int128 object = si_own_real(o, argument);
 
 	if ((uintptr_t)object)
-		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.block]);
+		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.type]);
+	return object;
+}
+
+/* Likewise. A call that makes no block, but takes room in one, is no news about that block. */
+static unsigned __int128 named(const uintptr_t *fp, const struct si_own *o,
+			       const uintptr_t *argument)
+{
+	const struct shiny_record *before = si_event_place();
+	unsigned __int128 object = si_own_real(o, argument);
+
+	if ((uintptr_t)object && si_event_place() != before)
+		si_event_named(fp, (void *)(uintptr_t)object,
+			       (const char *)argument[o->call.type]);
 	return object;
 }
 
@@ -395,6 +412,7 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	case SHINY_CALL_END_LIST: return end_list(fp, o, argument);
 	case SHINY_CALL_TYPE_NAME: return type_name(fp, o, argument);
 	case SHINY_CALL_TYPED: return typed(fp, o, argument);
+	case SHINY_CALL_NAMED: return named(fp, o, argument);
 	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : si_own_real(o, argument);
 	case SHINY_CALL_MOVE: return has_block ? move(fp, o, argument) : make(fp, o, argument);
 	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);

@@ -70,10 +70,10 @@ static void fill(unsigned n, enum shiny_api api, const struct python_allocator *
 {
 	/* argument 0 is the context */
 	const struct shiny_allocator_call calls[SI_SLOT_FUNCTIONS] = {
-		{ SHINY_CALL_MAKE, NO, 1, NO, NO, (uint8_t)api, 0, NO, NO, NO, 0 },
-		{ SHINY_CALL_MAKE, NO, 2, 1, NO, (uint8_t)api, 0, NO, NO, NO, 0 },
-		{ SHINY_CALL_MOVE, 1, 2, NO, NO, (uint8_t)api, 0, NO, NO, NO, 0 },
-		{ SHINY_CALL_END, 1, NO, NO, NO, (uint8_t)api, 0, NO, NO, NO, 0 },
+		{ SHINY_CALL_MAKE, NO, 1, NO, NO, (uint8_t)api, 0, NO, NO, NO, NO },
+		{ SHINY_CALL_MAKE, NO, 2, 1, NO, (uint8_t)api, 0, NO, NO, NO, NO },
+		{ SHINY_CALL_MOVE, 1, 2, NO, NO, (uint8_t)api, 0, NO, NO, NO, NO },
+		{ SHINY_CALL_END, 1, NO, NO, NO, (uint8_t)api, 0, NO, NO, NO, NO },
 	};
 
 	for (unsigned i = 0; i < SI_SLOT_FUNCTIONS; i++)

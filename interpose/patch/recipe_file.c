@@ -27,7 +27,8 @@ static bool same_setting(const struct shiny_allocator_file *f, uint64_t setting_
 /* True if it is a function about types, and none of an allocator. */
 static bool is_of_types(const struct shiny_allocator_call *c)
 {
-	return c->kind == SHINY_CALL_TYPE_NAME || c->kind == SHINY_CALL_TYPED;
+	return c->kind == SHINY_CALL_TYPE_NAME || c->kind == SHINY_CALL_TYPED ||
+	       c->kind == SHINY_CALL_NAMED;
 }
 
 static bool is_of_run_time(const struct shiny_allocator_call *c)
@@ -39,12 +40,13 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 {
 	const struct shiny_allocator_call *c = &e->call;
 	const uint8_t arguments[] = { c->block, c->size,   c->count, c->plus,
-				      c->pool,  c->parent, c->title };
+				      c->pool,  c->parent, c->title, c->type };
 	bool takes_block = c->kind == SHINY_CALL_END || c->kind == SHINY_CALL_MOVE ||
 			   c->kind == SHINY_CALL_MOVE_OUT || c->kind == SHINY_CALL_MOVE_AT ||
-			   c->kind == SHINY_CALL_RESIZE || c->kind == SHINY_CALL_END_LIST ||
-			   is_of_types(c);
-	bool is_list = c->kind == SHINY_CALL_END_LIST;
+			   c->kind == SHINY_CALL_RESIZE || c->kind == SHINY_CALL_END_LIST;
+	bool is_list = c->kind == SHINY_CALL_END_LIST, of_run_time = is_of_run_time(c);
+	/* names need no run time */
+	unsigned least = of_run_time && c->kind != SHINY_CALL_NAMED ? SHINY_APIS : 0;
 
 	for (unsigned i = 0; i < sizeof(arguments); i++)
 		if (arguments[i] >= SHINY_CALL_ARGUMENTS && arguments[i] != SHINY_CALL_NO &&
@@ -52,9 +54,9 @@ static bool makes_sense(const struct shiny_allocator_entry *e, const struct si_m
 		    !(i == 4 && arguments[i] == SHINY_CALL_VARIABLE && e->variable))
 			return false;
 	return c->kind < SHINY_CALL_KINDS &&
-	       c->api < SHINY_APIS + (is_of_run_time(c) ? SHINY_RUN_TIMES : 0) &&
-	       c->api >= (is_of_run_time(c) ? SHINY_APIS : 0) &&
+	       c->api < SHINY_APIS + (of_run_time ? SHINY_RUN_TIMES : 0) && c->api >= least &&
 	       (!takes_block || c->block != SHINY_CALL_NO) &&
+	       (!is_of_types(c) || c->type != SHINY_CALL_NO) &&
 	       (!is_list || (c->size != SHINY_CALL_NO && c->plus < SHINY_CALL_ARGUMENTS)) &&
 	       e->family < SHINY_ALLOCATOR_FAMILIES && !e->name[SHINY_ALLOCATOR_NAME - 1] &&
 	       e->recipe.vaddr >= image->start - image->bias &&

@@ -42,7 +42,7 @@ static const struct allocator_function {
 #define ROW(id, text, k, b, s, c, a, place)                                              \
 	[SHINY_ALLOCATOR_##id] = { text,                                                 \
 				   { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, NO,  \
-				     NO, NO, 0 },                                        \
+				     NO, NO, NO },                                       \
 				   place },
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)          ROW(id, text, k, b, s, c, a, ANY)
 #define SHINY_ALLOCATOR_PREFIXED(id, text, k, b, s, c, a) ROW(id, text, k, b, s, c, a, PREFIXED)

@@ -30,6 +30,7 @@ static const char *const kinds[SHINY_CALL_KINDS] = {
 	[SHINY_CALL_RESIZE] = "resize",
 	[SHINY_CALL_USABLE] = "usable",
 	[SHINY_CALL_DROP_ALL] = "drop-all",
+	[SHINY_CALL_NAMED] = "named",
 	[SHINY_CALL_POOL_MAKE] = "pool-make",
 	[SHINY_CALL_POOL_MAKE_OUT] = "pool-make-out",
 	[SHINY_CALL_POOL_CHANGE] = "pool-change",
@@ -56,7 +57,8 @@ static bool read_argument(const char *word, struct shiny_allocator_call *call)
 			  { "plus=", &call->plus },
 			  { "pool=", &call->pool },
 			  { "parent=", &call->parent },
-			  { "name=", &call->title } };
+			  { "name=", &call->title },
+			  { "type=", &call->type } };
 
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++) {
 		size_t bytes = strlen(arguments[i].name);
@@ -102,6 +104,24 @@ static const char *wrong_with_pool(struct shiny_allocator_call *call)
 	return NULL;
 }
 
+/* Likewise with one that is told types. */
+static const char *wrong_with_type(const struct shiny_allocator_call *call)
+{
+	bool makes = call->kind == SHINY_CALL_MAKE || call->kind == SHINY_CALL_MAKE_OUT ||
+		     call->kind == SHINY_CALL_MAKE_AT || call->kind == SHINY_CALL_MAKE_SIZED ||
+		     call->kind == SHINY_CALL_MOVE;
+	bool names = call->kind == SHINY_CALL_NAMED;
+
+	if (names && call->type == NO)
+		return "type= is missing";
+	if (names && (call->size != NO || call->plus != NO || call->api == SHINY_API_POOL))
+		return "it has type= alone: the block that it makes is recorded as it is elsewhere";
+	if (call->type != NO && !names && (!makes || call->api == SHINY_API_POOL))
+		return "type= is for make, make-out, make-at, make-sized, move and named, and "
+		       "without pool=";
+	return NULL;
+}
+
 static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 				   struct engine_function *out)
 {
@@ -118,7 +138,8 @@ static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 						   .api = SHINY_API_OWN,
 						   .pool = NO,
 						   .parent = NO,
-						   .title = NO } };
+						   .title = NO,
+						   .type = NO } };
 	strcpy(out->name, name);
 	for (uint8_t k = 0; k < SHINY_CALL_KINDS; k++)
 		if (kinds[k] && strcmp(kinds[k], kind) == 0)
@@ -128,7 +149,7 @@ static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 	for (char *word; (word = strtok_r(NULL, " \t", &rest));)
 		if (!read_argument(word, &out->call))
 			return rule_lines_wrong(lines,
-						"%s: block=, size=, count=, plus=, pool=, "
+						"%s: block=, size=, count=, plus=, type=, pool=, "
 						"parent= or name= and an argument's number from 0 "
 						"to %d is needed",
 						word, SHINY_CALL_ARGUMENTS - 1);
@@ -137,7 +158,7 @@ static struct shiny_err *read_line(const struct rule_lines *lines, char *line,
 									   : "it has no block=");
 	if (out->call.count != NO && out->call.size == NO)
 		return rule_lines_wrong(lines, "count= without size=");
-	wrong = wrong_with_pool(&out->call);
+	wrong = wrong_with_type(&out->call) ?: wrong_with_pool(&out->call);
 	return wrong ? rule_lines_wrong(lines, "%s", wrong) : NULL;
 }
 
@@ -166,12 +187,12 @@ static struct shiny_err *read_file(const char *path, struct engine_functions *ou
 static const struct engine_function built_in[] = {
 #define SHINY_ALLOCATOR(id, text, k, b, s, c, a)
 #define SHINY_ALLOCATOR_ENGINE(id, text, k, b, s, c, p, a) \
-	{ text, { SHINY_CALL_##k, b, s, c, p, SHINY_API_##a, 0, NO, NO, NO, 0 } },
-#define SHINY_ALLOCATOR_TYPES(id, text, k, b, r) \
-	{ text, { SHINY_CALL_##k, b, NO, NO, NO, SHINY_APIS + SHINY_RUN_TIME_##r, 0, \
-		NO, NO, NO, 0 } },
+	{ text, { SHINY_CALL_##k, b, s, c, p, SHINY_API_##a, 0, NO, NO, NO, NO } },
+#define SHINY_ALLOCATOR_TYPES(id, text, k, type, r) \
+	{ text, { SHINY_CALL_##k, NO, NO, NO, NO, SHINY_APIS + SHINY_RUN_TIME_##r, 0, \
+		NO, NO, NO, type } },
 #define SHINY_ALLOCATOR_POOL(id, text, k, b, s, c, pool, parent, title, a) \
-	{ text, { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, pool, parent, title, 0 } },
+	{ text, { SHINY_CALL_##k, b, s, c, NO, SHINY_API_##a, 0, pool, parent, title, NO } },
 #define ONE	 SHINY_CALL_ONE
 #define VARIABLE SHINY_CALL_VARIABLE
 #include <shiny/wire/allocator.def>

@@ -17,6 +17,11 @@
  *
  * The kinds are allocator.def's in small letters: make, make-out, make-at, make-text, make-sized,
  * end, move, move-out, move-at, resize, usable, drop-all. plus=N or plus=one adds to the size.
+ * type=N is the argument that is the name of a new block's type; `named` returns an object in a
+ * block that another allocator made:
+ *
+ *     my_typed_alloc make   size=0 type=1
+ *     my_object_new  named  type=0
  *
  * Objects in pools, which lie in blocks of another allocator, are told by pool=: the number of the
  * argument that is the pool, or none. The functions of pools are pool-make, pool-make-out,

@@ -62,6 +62,7 @@ enum shiny_call_kind { /* as in allocator.def */
 	SHINY_CALL_TYPE_NAME,
 	SHINY_CALL_TYPED,
 	SHINY_CALL_ASIDE,
+	SHINY_CALL_NAMED,
 	SHINY_CALL_POOL_MAKE,
 	SHINY_CALL_POOL_MAKE_OUT,
 	SHINY_CALL_POOL_CHANGE,
@@ -83,13 +84,12 @@ struct shiny_allocator_call {
 	uint8_t kind; /* enum shiny_call_kind */
 	uint8_t block, size, count, plus; /* numbers of arguments; SHINY_CALL_NO: none. `plus` may
 	                                   * be SHINY_CALL_ONE */
-	uint8_t api;    /* enum shiny_api; TYPE_NAME, TYPED, ASIDE: SHINY_APIS and enum
-	                 * shiny_run_time */
+	uint8_t api;    /* enum shiny_api; or SHINY_APIS and enum shiny_run_time */
 	uint16_t bytes; /* the size of all its blocks, where it has no argument for it; 0: none */
 	uint8_t pool, parent, title; /* of the second level, as in allocator.def: numbers of
 	                              * arguments, SHINY_CALL_NO: none. `pool` may be
 	                              * SHINY_CALL_VARIABLE */
-	uint8_t reserved;
+	uint8_t type; /* the argument that is the key of its block's type, or the name */
 };
 
 /* Roles of a function in its family: makes a block of the size in argument 0; ends the block in

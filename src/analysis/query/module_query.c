@@ -66,19 +66,22 @@ struct shiny_err *module_of_id(struct store *store, uint32_t id, struct module_r
 }
 
 struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable, uint32_t *module,
-				   uint64_t *vaddr, char **given)
+				   uint64_t *vaddr, bool *kind, char **given)
 {
 	AUTO_QUERY struct query *q = NULL;
 	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
-			     "SELECT module, vaddr, type FROM vtable WHERE id = %" PRIu32, vtable);
+			     "SELECT module, vaddr, type, source IN ('text', 'kind') FROM vtable "
+			     "WHERE id = %" PRIu32,
+			     vtable);
 
 	if (!err)
 		err = query_step(q, &row);
 	if (!err) {
 		*module = row ? (uint32_t)query_number(q, 0) : 0;
 		*vaddr = row ? (uint64_t)query_number(q, 1) : 0;
+		*kind = row && query_number(q, 3);
 		*given = row && !*module && query_text(q, 2) ? mem_text(query_text(q, 2)) : NULL;
 	}
 	return err;

@@ -32,9 +32,10 @@ SHINY_MUST_CHECK struct shiny_err *modules_by_type(struct store *store, const ch
 SHINY_MUST_CHECK struct shiny_err *module_of_id(struct store *store, uint32_t id,
 						struct module_rows *out);
 /* Finds the module and address of a vtable; module 0: no such vtable. *given: the type's name
- * (malloc'ed) where a run time gave it and no module has it; else NULL. */
+ * (malloc'ed) where a run time gave it and no module has it; else NULL. *kind: the address is none
+ * of a vtable, but of a type's name, or stands for a kind of garbage-collected objects. */
 SHINY_MUST_CHECK struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable,
-						    uint32_t *module, uint64_t *vaddr,
+						    uint32_t *module, uint64_t *vaddr, bool *kind,
 						    char **given);
 void module_rows_deinit(struct module_rows *rows);
 

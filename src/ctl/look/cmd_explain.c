@@ -98,14 +98,15 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	struct sym_module *module = NULL;
 	uint32_t number = 0;
 	uint64_t vaddr = 0;
+	bool kind = false;
 
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE };
-	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr, given));
+	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr, &kind, given));
 	if (*given)
 		*out = (struct sym_vtable){ .source = SYM_VTABLE_G_TYPE, .type = *given };
 	SHINY_TRY(open_module(e, number, &module));
 	if (module)
-		sym_vtable(module, vaddr, out);
+		(kind ? sym_object_kind : sym_vtable)(module, vaddr, out);
 	return NULL;
 }
 

@@ -350,12 +350,14 @@ void apply_reading(struct entry *entry, uint32_t vtable, unsigned api)
 
 /* Stores what the block's allocator or the program's run time said of its type. */
 static void apply_said(struct output *output, struct stream *s, struct entry *entry,
-		       uint32_t vtable, unsigned flags)
+		       uint32_t vtable)
 {
 	struct event *e;
 
+	if (entry->vtable == vtable && entry->flags & ENTRY_GIVEN)
+		return; /* one function of an allocator has called another */
 	entry->vtable = vtable;
-	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) | flags;
+	entry->flags = (entry->flags & ~(unsigned)ENTRY_OF_VTABLE) | ENTRY_GIVEN;
 	e = apply_emit(output, s, apply_ns(output, s), EVENT_VPTR);
 	e->address = entry->address;
 	e->size = 0;
@@ -373,7 +375,7 @@ static void apply_type_object(struct output *output, struct stream *s, struct en
 	if (!vtable)
 		vtable = key_ids_get(&p->type_names, s->head.size);
 	if (vtable)
-		apply_said(output, s, entry, vtable, ENTRY_GIVEN);
+		apply_said(output, s, entry, vtable);
 }
 
 void apply_vptr(struct output *output, struct stream *s)
@@ -424,17 +426,23 @@ void apply_vptr(struct output *output, struct stream *s)
 	e->vtable = vtable;
 }
 
+/* A name that the program made when it ran is in no module, and stays unknown. */
 void apply_named(struct output *output, struct stream *s)
 {
+	enum { HEADER = 128 }; /* most bytes before an object in its block: talloc has 96 */
 	struct process *p = s->process;
-	struct entry *entry = registry_find(&p->registry, s->head.address);
+	uint64_t address = s->head.address;
+	struct entry *entry = registry_find(&p->registry, address);
 	const struct mapping *m = space_find(&p->space, s->head.size);
 
-	if (!entry || !m)
+	if (!entry) /* an object without bytes stands at the end of its block */
+		entry = registry_containing(&p->registry, (address - 1) & -UINT64_C(16),
+					    HEADER - 16);
+	if (!entry)
 		p->noticed.unmatched_vptrs++;
-	else
+	else if (m)
 		apply_said(output, s, entry,
-			   ids_vtable(&output->ids, m->module, s->head.size - m->bias, true), 0);
+			   ids_vtable(&output->ids, m->module, s->head.size - m->bias, true));
 }
 
 /* A GObject's block begins with its private data, of less than 64 KiB. */
@@ -447,5 +455,5 @@ void apply_typed(struct output *output, struct stream *s)
 	if (!entry || !vtable)
 		p->noticed.unmatched_vptrs++;
 	else
-		apply_said(output, s, entry, vtable, ENTRY_GIVEN);
+		apply_said(output, s, entry, vtable);
 }

@@ -50,7 +50,8 @@ enum {
 	ENTRY_SECOND_WORD = 1 << 9,  /* `vtable` was in the second word */
 	ENTRY_WATCHED = 1 << 10,      /* its end goes to output->watched_ends */
 	ENTRY_DOUBTED = 1 << 11,     /* `vtable` may have been read during its construction */
-	ENTRY_GIVEN = 1 << 12,       /* `vtable` is what the program's run time said of the block */
+	ENTRY_GIVEN = 1 << 12,       /* `vtable` is what the program's run time or the
+	                              * allocator said of the block */
 	/* all that is known of `vtable` */
 	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED | ENTRY_GIVEN,
 };

@@ -37,7 +37,7 @@ void coverage_add(struct coverage *coverage, enum finding_state state, const cha
 static struct shiny_err *add_processes(struct store *store, struct coverage *coverage)
 {
 	SHINY_CLEANUP(processes_deinit) struct processes processes = { 0 };
-	struct shiny_err *err = processes_load(store, &processes);
+	struct shiny_err *err = processes_load(store, NULL, &processes);
 
 	for (size_t i = 0; !err && i < processes.count; i++) {
 		const struct process_row *p = &processes.rows[i];

@@ -143,6 +143,20 @@ struct shiny_err *ctl_losses(struct ctl *ctl, struct store *store, const char *p
 	return err;
 }
 
+char *ctl_heap(const struct ctl *ctl, const char *command)
+{
+	const char *heap = ctl->options.text[OPT_HEAP];
+	size_t length = strcspn(command, " ");
+	AUTO_FREE char *word = text_word(heap ? heap : "");
+
+	for (size_t v = 0; heap && v < VERB_COUNT; v++)
+		if (strlen(verbs[v].name) == length &&
+		    memcmp(verbs[v].name, command, length) == 0 &&
+		    option_specs[OPT_HEAP].verbs >> v & 1)
+			return mem_format(" --heap %s", word);
+	return mem_text("");
+}
+
 struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next)
 {
 	struct shiny_err *err;
@@ -157,9 +171,11 @@ struct shiny_err *ctl_end(struct ctl *ctl, struct store *store, const char *next
 		json_end(&ctl->json);
 	else if (next && ctl->style.width) {
 		AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
+		AUTO_FREE char *heap = ctl_heap(ctl, next);
 
-		fprintf(ctl->style.out, "%snext:%s shinyctl %s %s\n", tint(&ctl->style, TINT_DIM),
-			tint_end(&ctl->style, TINT_DIM), next, file);
+		fprintf(ctl->style.out, "%snext:%s shinyctl %s%s %s\n",
+			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM), next, heap,
+			file);
 	}
 	return NULL;
 }
@@ -225,12 +241,13 @@ void ctl_why(const struct ctl *ctl, bool is_site, const char *name)
 	AUTO_FREE char *file = text_shell(ctl->options.operands[0]);
 	AUTO_FREE char *word = is_site ? site_word(name) : type_word(name);
 	AUTO_FREE char *shown = word ? text_word(word) : NULL;
+	AUTO_FREE char *heap = ctl_heap(ctl, "explain");
 
 	if (shown)
-		fprintf(ctl->style.out, "%swhy the first row:%s shinyctl %s %s %s\n",
+		fprintf(ctl->style.out, "%swhy the first row:%s shinyctl %s%s%s %s %s\n",
 			tint(&ctl->style, TINT_DIM), tint_end(&ctl->style, TINT_DIM),
-			is_site ? "explain" : "sites --match", is_site ? file : shown,
-			is_site ? shown : file);
+			is_site ? "explain" : "sites", heap, is_site ? "" : " --match",
+			is_site ? file : shown, is_site ? shown : file);
 }
 
 void ctl_line(const struct style *style, enum tint which, const char *text)

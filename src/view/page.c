@@ -182,7 +182,7 @@ static struct shiny_err *put_head(struct json *json, const struct page_job *job,
 {
 	struct headlines headlines = { 0 };
 
-	SHINY_TRY(headlines_load(job->store, &headlines));
+	SHINY_TRY(headlines_load(job->store, job->filter->level, &headlines));
 	json_text(json, "version", SHINY_VERSION_TEXT);
 	json_text(json, "name", job->name);
 	json_text(json, "command", job->command);

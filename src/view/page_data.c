@@ -205,7 +205,7 @@ static struct shiny_err *put_processes(struct json *json, struct store *store,
 	struct processes processes = { 0 };
 	size_t limit = store_ids(store, "process");
 	bool *named = mem_zero(limit + 1, sizeof(*named));
-	struct shiny_err *err = processes_load(store, &processes);
+	struct shiny_err *err = processes_load(store, NULL, &processes);
 
 	if (err) {
 		free(named);

@@ -369,7 +369,7 @@ static void test_gone(struct store *s)
 	totals_deinit(&totals);
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
 		sum_of(s, views[i]);
-	must(processes_load(s, &processes));
+	must(processes_load(s, NULL, &processes));
 	number("gone_process_live", processes.rows[1].sums.live, 0);
 	number("gone_process_live_bytes", processes.rows[1].sums.live_bytes, 0);
 	number("gone_process", processes.rows[1].sums.abandoned, 5);
@@ -555,7 +555,7 @@ static void test_processes(struct store *s)
 	struct processes p;
 	char branch[64];
 
-	must(processes_load(s, &p));
+	must(processes_load(s, NULL, &p));
 	number("processes", p.count, 2);
 	number("process_depth", p.rows[1].depth, 1);
 	text_is("process_role", p.rows[1].role, "helper");

@@ -323,7 +323,7 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 	return NULL;
 }
 
-struct shiny_err *headlines_load(struct store *store, struct headlines *out)
+struct shiny_err *headlines_load(struct store *store, unsigned level, struct headlines *out)
 {
 	SHINY_CLEANUP(headlines_deinit) struct headlines found = { 0 };
 
@@ -332,7 +332,8 @@ struct shiny_err *headlines_load(struct store *store, struct headlines *out)
 	SHINY_TRY(add_facts(store, &found));
 	SHINY_TRY(add_unrecorded(store, &found));
 	SHINY_TRY(add_unhooked(store, &found));
-	SHINY_TRY(add_second(store, &found));
+	if (level == 1)
+		SHINY_TRY(add_second(store, &found));
 	*out = shiny_steal(found);
 	return NULL;
 }

@@ -31,7 +31,10 @@ struct headlines {
 	size_t count, room;
 };
 
-SHINY_MUST_CHECK struct shiny_err *headlines_load(struct store *store, struct headlines *out);
+/* `level`: the one that the numbers are about: a page about the second does not say that it is
+ * there. */
+SHINY_MUST_CHECK struct shiny_err *headlines_load(struct store *store, unsigned level,
+						  struct headlines *out);
 void headlines_deinit(struct headlines *headlines);
 
 /* Programs not recorded, one row for equal ones with one parent program and one reason; those that

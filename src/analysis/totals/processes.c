@@ -74,17 +74,18 @@ static void into_tree(struct processes *rows)
 	*rows = tree;
 }
 
-struct shiny_err *processes_load(struct store *store, struct processes *out)
+struct shiny_err *processes_load(struct store *store, const struct filter *filter,
+				 struct processes *out)
 {
 	SHINY_CLEANUP(processes_deinit) struct processes rows = { 0 };
 	AUTO_QUERY struct query *q = NULL;
 	struct shiny_err *err =
-		store_query(store,
+		query_format(store, &q,
 			    "SELECT process, parent, pid, namespace_pid, name, role, executable, "
 			    "command, ending, attach, attach_text, start_ns, end_ns, "
 			    "events, threads, peak_bytes, lost, COALESCE(status, -1), " SUMS_NAMES
-			    " FROM v_processes WHERE NOT within ORDER BY process",
-			    &q);
+			    " FROM v_processes s WHERE %s ORDER BY process",
+			    filter ? filter->where : "NOT within");
 
 	QUERY_EACH (q, err)
 		read_row(&rows, q);

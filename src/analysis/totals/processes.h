@@ -25,7 +25,9 @@ struct processes {
 	size_t count, room;
 };
 
-SHINY_MUST_CHECK struct shiny_err *processes_load(struct store *store, struct processes *out);
+/* Loads the filter's processes; NULL: all of the first level. */
+SHINY_MUST_CHECK struct shiny_err *
+processes_load(struct store *store, const struct filter *filter, struct processes *out);
 void processes_deinit(struct processes *processes);
 
 /* Writes "│ ├─ " for a row; `room` is at least 8 bytes a level. */

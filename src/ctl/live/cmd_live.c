@@ -115,7 +115,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 	struct shiny_err *err = NULL;
 
 	SHINY_TRY(live_work_ask(&work));
-	SHINY_TRY(live_work_take(&work, &sample));
+	SHINY_TRY(live_work_take(&work, ctl->options.text[OPT_HEAP], &sample));
 	live_work_stop(&work);
 	for (size_t v = 0; v < LIVE_VIEWS; v++)
 		if (sample.views[v].count)
@@ -133,6 +133,7 @@ static struct shiny_err *once(struct ctl *ctl, const char *file)
 
 struct watch {
 	const char *file, *directory; /* directory "": no mark can be set */
+	const char *heap; /* as given; NULL: not */
 	struct live_screen screen;
 	struct live_work work;
 	struct live_sample samples[SAMPLES];
@@ -167,7 +168,7 @@ static struct shiny_err *take_sample(struct watch *watch)
 {
 	struct live_screen *screen = &watch->screen;
 	struct live_sample *to = unused(watch), sample;
-	struct shiny_err *err = live_work_take(&watch->work, &sample);
+	struct shiny_err *err = live_work_take(&watch->work, watch->heap, &sample);
 
 	if (err && screen->now) {
 		AUTO_FREE char *text = text_plain(err->message);
@@ -257,10 +258,13 @@ static struct shiny_err *run_screen(struct watch *watch)
 	return err;
 }
 
-static struct shiny_err *watch_session(const char *file, const char *directory)
+static struct shiny_err *watch_session(const char *file, const char *directory, const char *heap)
 {
 	AUTO_FREE char *name = text_plain(text_base(file));
-	struct watch watch = { .file = file, .directory = directory, .work = { .file = file } };
+	struct watch watch = { .file = file,
+			       .directory = directory,
+			       .heap = heap,
+			       .work = { .file = file } };
 	struct shiny_err *err;
 
 	watch.screen.name = name;
@@ -304,7 +308,7 @@ static struct shiny_err *cmd_live(struct ctl *ctl)
 	if (!isatty(STDIN_FILENO) || !isatty(output_guard_fd(stdout)))
 		return shiny_err_advise(shiny_err(SHINY_ERR_USAGE, "live needs a terminal"),
 					"`shinyctl live --once` prints one refresh");
-	return watch_session(file, directory);
+	return watch_session(file, directory, options->text[OPT_HEAP]);
 }
 
 const struct verb_body verb_live = { .run = cmd_live };

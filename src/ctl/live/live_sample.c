@@ -116,11 +116,12 @@ static struct shiny_err *load_sites(struct store *store, const struct filter *al
 	return NULL;
 }
 
-static struct shiny_err *load_processes(struct store *store, struct live_rows *rows)
+static struct shiny_err *load_processes(struct store *store, const struct filter *all,
+					struct live_rows *rows)
 {
 	struct processes processes;
 
-	SHINY_TRY(processes_load(store, &processes));
+	SHINY_TRY(processes_load(store, all, &processes));
 	for (size_t i = 0; i < processes.count; i++) {
 		const struct process_row *row = &processes.rows[i];
 		const char *name = *row->role ? row->role : *row->name ? row->name : "(unknown)";
@@ -131,7 +132,7 @@ static struct shiny_err *load_processes(struct store *store, struct live_rows *r
 	return NULL;
 }
 
-static struct shiny_err *load(const char *file, struct live_sample *out)
+static struct shiny_err *load(const char *file, const char *heap, struct live_sample *out)
 {
 	struct filter all = { 0 };
 	struct store *store;
@@ -139,7 +140,7 @@ static struct shiny_err *load(const char *file, struct live_sample *out)
 
 	if (err)
 		return err;
-	err = filter_load(store, &(struct filter_names){ 0 }, &all);
+	err = filter_load(store, &(struct filter_names){ .heap = heap }, &all);
 	if (!err)
 		err = totals_load(store, &all, &out->totals);
 	if (!err)
@@ -147,7 +148,7 @@ static struct shiny_err *load(const char *file, struct live_sample *out)
 	if (!err)
 		err = load_sites(store, &all, &out->views[LIVE_SITES]);
 	if (!err)
-		err = load_processes(store, &out->views[LIVE_PROCESSES]);
+		err = load_processes(store, &all, &out->views[LIVE_PROCESSES]);
 	filter_deinit(&all);
 	store_close(store);
 	for (size_t v = 0; v < LIVE_VIEWS; v++)
@@ -432,14 +433,15 @@ struct shiny_err *live_work_file(struct live_work *work, char **path, bool *ende
 	return NULL;
 }
 
-struct shiny_err *live_work_take(struct live_work *work, struct live_sample *out)
+struct shiny_err *live_work_take(struct live_work *work, const char *heap,
+				 struct live_sample *out)
 {
 	AUTO_FREE char *path = NULL;
 	struct shiny_err *err;
 
 	*out = (struct live_sample){ .clock = work->clock };
 	SHINY_TRY(live_work_file(work, &path, &out->ended));
-	err = load(path, out);
+	err = load(path, heap, out);
 	if (!err && (err = load_resident(work->file, &out->resident)))
 		live_sample_deinit(out);
 	if (err || out->ended)

@@ -57,7 +57,7 @@ static struct shiny_err *load_processes(struct ctl *ctl, struct store *store,
 
 	if (err)
 		return err;
-	err = processes_load(store, &a->processes);
+	err = processes_load(store, NULL, &a->processes);
 	if (err)
 		unrecorded_deinit(&a->unrecorded);
 	return err;

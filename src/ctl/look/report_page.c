@@ -261,18 +261,20 @@ static void find_hints(struct report_page *page)
 				    units_share(UNITS_BUF,
 						(double)(s->sums.allocs - s->typed_allocs),
 						(double)s->sums.allocs)));
-	add_hint(page, mem_text("diagnose"),
-		 mem_text("symptoms, what they come from, and advice, from the events"));
+	if (!page->second) /* it is about the first level alone */
+		add_hint(page, mem_text("diagnose"),
+			 mem_text("symptoms, what they come from, and advice, from the events"));
 }
 
 static char *narrowing(const struct ctl *ctl)
 {
+	AUTO_FREE char *heap = ctl_heap(ctl, "leaks"); /* as each verb of a hint */
 	const char *tags = ctl->options.text[OPT_TAG], *between = ctl->options.text[OPT_BETWEEN];
 
 	AUTO_FREE char *tag = text_word(tags ? tags : "");
 	AUTO_FREE char *time = text_word(between ? between : "");
 
-	return mem_format("%s%s%s%s", tags ? " --tag " : "", tags ? tag : "",
+	return mem_format("%s%s%s%s%s", heap, tags ? " --tag " : "", tags ? tag : "",
 			  between ? " --between " : "", between ? time : "");
 }
 
@@ -300,6 +302,7 @@ static struct shiny_err *load_sums(struct ctl *ctl, struct store *store,
 	struct shiny_err *err;
 
 	page->narrowing = narrowing(ctl);
+	page->second = filter->level == 2;
 	progress_begin(&progress, "adding up", true);
 	err = totals_load(store, filter, &page->totals);
 	page->from = filter->from;
@@ -321,10 +324,10 @@ static struct shiny_err *load_sums(struct ctl *ctl, struct store *store,
 	if (!err)
 		err = coverage_load(store, &page->coverage);
 	if (!err)
-		err = headlines_load(store, &page->headlines);
+		err = headlines_load(store, filter->level, &page->headlines);
 	progress_set(&progress, 4, 5);
 	if (!err && CTL_JSON(ctl))
-		err = processes_load(store, &page->processes);
+		err = processes_load(store, NULL, &page->processes);
 	if (!err && CTL_JSON(ctl))
 		err = sites_load(store, filter, SITES_BY_LINE, NULL, ORDER_LIVE, true,
 				 &page->sites);

@@ -30,6 +30,7 @@ struct report_page {
 	const char *file, *tag, *between; /* as given; NULL: not */
 	bool narrow, partial;  /* narrow: an interval or tags; partial: only the facts in tables
 			        * with tags */
+	bool second;	       /* it is about objects in pools */
 	uint64_t from, length; /* the part of the session covered: ns since its start, ns */
 	char *narrowing;       /* " --tag 'startup'": options for a command to cover the same; "":
 			        * none */

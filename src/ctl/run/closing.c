@@ -18,7 +18,7 @@ static void print_headlines(const char *path, const struct style *style)
 	struct shiny_err *err = store_open(path, &store);
 
 	if (!err) {
-		err = headlines_load(store, &headlines);
+		err = headlines_load(store, 1, &headlines);
 		store_close(store);
 	}
 	for (size_t i = 0; i < headlines.count; i++)

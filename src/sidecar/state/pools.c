@@ -163,11 +163,14 @@ static void drop_pool(struct pools *pools, uint32_t at)
 
 static void end_children(struct pools *pools, uint32_t at, pool_addresses *out)
 {
-	while (pools->list.at[at].child) {
-		uint32_t leaf = pools->list.at[at].child - 1;
+	uint32_t leaf = at, above;
 
+	for (;; leaf = above) {
 		while (pools->list.at[leaf].child)
 			leaf = pools->list.at[leaf].child - 1;
+		if (leaf == at)
+			return;
+		above = pools->list.at[leaf].parent - 1;
 		end_objects(pools, leaf, out);
 		drop_pool(pools, leaf);
 	}

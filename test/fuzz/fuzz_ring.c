@@ -33,7 +33,7 @@ static struct shiny_header *honest(void)
 		unsigned i = (unsigned)(next_random() % (n < 2000 ? 2 : 3));
 		uint64_t address = 0x10000 + next_random() % 512 * 16;
 
-		switch (next_random() % 8) {
+		switch (next_random() % 12) {
 		case 0:
 			put_event(&w[i], n, SHINY_REC_REALLOC_BEGIN, address, 0, 0,
 				  SHINY_API_REALLOC);
@@ -46,6 +46,28 @@ static struct shiny_header *honest(void)
 		case 2:
 		case 3:
 			put_event(&w[i], n, SHINY_REC_FREE, address, 0, 0, SHINY_API_FREE);
+			break;
+		case 4:
+			put_pool(&w[i], n,
+				 &(struct shiny_pool){ .pool = address % 256 + 16,
+						       .parent = n % 256 & -16U,
+						       .changes = n % 4 },
+				 "a pool", 6);
+			break;
+		case 5:
+			put_event(&w[i], n, SHINY_REC_POOL, address % 256 + 16, 0, 0,
+				  SHINY_API_POOL);
+			put_event(&w[i], n, SHINY_REC_ALLOC, address, n, 1 + i, SHINY_API_POOL);
+			break;
+		case 6:
+			put_event(&w[i], n, SHINY_REC_POOL_ENDS, address % 256 + 16, n % 8, 1 + i,
+				  SHINY_API_POOL);
+			put_event(&w[i], n, SHINY_REC_FREE, address ^ 16, 0, 0, SHINY_API_POOL);
+			break;
+		case 7:
+			put_event(&w[i], n, SHINY_REC_REALLOC_BEGIN, address, 0, 0, SHINY_API_POOL);
+			put_event(&w[i], n, SHINY_REC_REALLOC_DONE, address ^ 16, n, 1 + i,
+				  SHINY_API_POOL);
 			break;
 		default:
 			put_event(&w[i], n, SHINY_REC_ALLOC, address, n, 1 + i, SHINY_API_NEW);

@@ -237,6 +237,20 @@ static inline bool put_typed(struct writer *w, uint64_t address, uint64_t key)
 	return r != NULL;
 }
 
+/* A pool; `name_bytes` may lie. */
+static inline bool put_pool(struct writer *w, uint64_t n, const struct shiny_pool *pool,
+			    const char *name, uint32_t name_bytes)
+{
+	struct {
+		struct shiny_pool pool;
+		char name[16];
+	} out = { .pool = *pool };
+
+	out.pool.name_bytes = name_bytes;
+	memcpy(out.name, name, strlen(name));
+	return put_run(w, n, SHINY_REC_POOL_NAME, 0, 0, SHINY_API_POOL, &out, sizeof(out));
+}
+
 /* A garbage-collected object of the kind `index`, in its short form. */
 static inline bool put_object(struct writer *w, uint64_t n, uint64_t address, uint64_t size,
 			      uint32_t stack, uint32_t index)

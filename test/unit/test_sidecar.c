@@ -280,6 +280,53 @@ static void run_times(void)
 	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
 }
 
+/* Objects in pools lie in blocks, with whose addresses and sums they are never mixed. */
+static void pools(void)
+{
+	const unsigned made = SHINY_POOL_NEW | SHINY_POOL_PARENT, api = SHINY_API_POOL;
+	struct sidecar_summary s;
+	struct shiny_header *h = begin(8);
+	struct writer w = writer_make(h, 0, 0), child = writer_make(h, 1, 1);
+
+	process_make(h, 1, 0, 60);
+	put_event(&w, 1, SHINY_REC_ALLOC, 0x8000, 4096, 0, SHINY_API_MALLOC);
+	put_pool(&w, 2, &(struct shiny_pool){ .pool = 0x1000, .changes = made }, "outer", 5);
+	put_pool(&w, 3, &(struct shiny_pool){ .pool = 0x2000, .parent = 0x1000, .changes = made },
+		 "inner", 5);
+	put_event(&w, 4, SHINY_REC_POOL, 0x1000, 0, 0, api);
+	put_event(&w, 4, SHINY_REC_ALLOC, 0x8000, 32, 0, api);
+	put_event(&w, 5, SHINY_REC_POOL, 0x2000, 0, 0, api);
+	put_event(&w, 5, SHINY_REC_ALLOC, 0x8040, 48, 0, api);
+	put_event(&w, 6, SHINY_REC_ALLOC, 0x8080, 16, 0, api);
+	put_event(&w, 7, SHINY_REC_FREE, 0x8080, 0, 0, api);
+	put_event(&w, 8, SHINY_REC_REALLOC_BEGIN, 0x8040, 0, 0, api);
+	put_event(&w, 9, SHINY_REC_REALLOC_DONE, 0x80c0, 64, 0, api);
+	put_event(&w, 10, SHINY_REC_POOL, 0x7000, 0, 0, api); /* a pool without a name */
+	put_event(&w, 10, SHINY_REC_ALLOC, 0x9000, 8, 0, api);
+	put_event(&w, 11, SHINY_REC_POOL_ENDS, 0x1000, SHINY_POOL_OBJECTS, 0, api);
+	put_event(&w, 12, SHINY_REC_POOL_ENDS, 0x7770, SHINY_POOL_ENDS_MAX, 0, api);
+	put_pool(&w, 13, &(struct shiny_pool){ .changes = made }, "nowhere", 7);
+	put_pool(&w, 14, &(struct shiny_pool){ .pool = 0x2000 }, "endless", 60);
+	put_event(&w, 15, SHINY_REC_POOL_ENDS, 0x2000, SHINY_POOL_ENDS_MAX, 0, SHINY_API_MALLOC);
+	put_event(&child, 100, SHINY_REC_POOL_ENDS, 0x7000, SHINY_POOL_ENDS_MAX, 0, api);
+	if (!collected("pools/collect", h, &s))
+		return;
+#define HELD(level, tag)                                                                         \
+	(uint64_t)ask("SELECT SUM(s.live_bytes + s.abandoned_bytes) FROM stat s JOIN process p " \
+		      "ON p.id = s.process LEFT JOIN tag t ON t.id = s.tag WHERE " level         \
+		      " p.within AND COALESCE(t.name, '') = '" tag "'")
+	number("pools/first level", HELD("NOT", ""), 4096);
+	number("pools/moved", HELD("", "inner"), 64);
+	number("pools/without a name", HELD("", ""), 8);
+	number("pools/ended", HELD("", "outer"), 0);
+	number("pools/child",
+	       (uint64_t)ask("SELECT SUM(10 * inherited + inherited_frees) FROM stat s "
+			     "JOIN process p ON p.id = s.process WHERE p.within"), 21);
+	number("pools/bad",
+	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'BAD_RECORDS'"), 3);
+	number("pools/blocks are not counted twice", s.allocs, 1);
+}
+
 /* The parent frees after the fork, before the child is noticed: the child still has the block. */
 static void forks(void)
 {
@@ -830,6 +877,7 @@ int main(void)
 	reallocs();
 	tags();
 	run_times();
+	pools();
 	forks();
 	replaced();
 	stacks_and_losses();

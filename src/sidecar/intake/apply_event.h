@@ -66,12 +66,13 @@ static inline uint32_t apply_birth_site(struct stream *s, uint32_t stack)
 	struct stats *stats = &s->process->stats;
 	uint32_t site = 0;
 
-	if (s->process->within) /* the definition's site is that of the blocks' process */
-		return stats_tagged(stats, defined ? stats_site(stats, defined->stack) : 0, s->tag);
-	if (defined && !defined->site)
-		defined->site = stats_site(stats, defined->stack) + 1;
-	if (defined)
+	if (defined && s->process->within) { /* the definition's is that of the blocks' process */
+		site = stats_site(stats, defined->stack);
+	} else if (defined) {
+		if (!defined->site)
+			defined->site = stats_site(stats, defined->stack) + 1;
 		site = defined->site - 1;
+	}
 	return s->tag ? stats_tagged(stats, site, s->tag) : site;
 }
 

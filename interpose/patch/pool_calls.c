@@ -8,10 +8,11 @@
  *
  * Functions that end a pool are never the outermost one: they run the program's cleanups, which
  * make and end objects of their own. What ends is recorded before the call, as its memory may be
- * given out again before it returns.
+ * given out again before it returns. An object that a cleanup makes in the pool that ends is
+ * recorded as ended at once: no later record ends it, and its memory goes with the pool's.
  *
- * palloc leaves by longjmp when it fails. The mark counts only while the stack has the return
- * address where the call was made.
+ * palloc leaves by longjmp when it fails. A mark counts only while the stack has the return address
+ * where the call was made.
  */
 #include "pool_calls.h"
 
@@ -23,19 +24,58 @@
 
 enum { NO = SHINY_CALL_NO };
 
-struct outermost {
+struct running_call {
 	const uintptr_t *fp; /* the hook's frame; NULL: no call runs */
-	uintptr_t caller;
+	uintptr_t caller, pool; /* pool: of a call that ends it */
 };
-static __thread struct outermost outermost;
+static __thread struct running_call outermost;
+/* The calls that end pools, outermost first; deeper ones are left out. */
+enum { ENDING = 8 };
+static __thread struct running_call ending[ENDING];
+static __thread unsigned ending_count;
+
+static bool is_below(const uintptr_t *fp, const struct running_call *call)
+{
+	const uintptr_t *outer = call->fp;
+
+	return SI_UNLIKELY(outer != NULL) && fp < outer &&
+	       (uintptr_t)outer < si_tls.stack_high - sizeof(*outer) && outer[1] == call->caller;
+}
 
 static bool is_inside(const uintptr_t *fp)
 {
-	const uintptr_t *outer = outermost.fp;
+	return is_below(fp, &outermost);
+}
 
-	return SI_UNLIKELY(outer != NULL) && fp < outer &&
-	       (uintptr_t)outer < si_tls.stack_high - sizeof(*outer) &&
-	       outer[1] == outermost.caller;
+static SI_COLD bool is_ending_slow(const uintptr_t *fp, uintptr_t pool)
+{
+	for (unsigned i = 0; i < ending_count; i++)
+		if (ending[i].pool == pool && is_below(fp, &ending[i]))
+			return true;
+	return false;
+}
+
+/* True if a call of this thread is ending the pool. */
+static bool is_ending(const uintptr_t *fp, uintptr_t pool)
+{
+	return SI_UNLIKELY(ending_count) && is_ending_slow(fp, pool);
+}
+
+static unsigned __int128 call_ending(const uintptr_t *fp, const struct si_own *o,
+				     const uintptr_t *argument)
+{
+	unsigned __int128 result;
+	unsigned before;
+
+	while (ending_count && !is_below(fp, &ending[ending_count - 1]))
+		ending_count--; /* it was left by longjmp */
+	before = ending_count;
+	if (before < ENDING)
+		ending[ending_count++] =
+			(struct running_call){ fp, fp[1], argument[o->call.pool] };
+	result = si_own_real(o, argument);
+	ending_count = before;
+	return result;
 }
 
 static unsigned __int128 call_outermost(const uintptr_t *fp, const struct si_own *o,
@@ -43,7 +83,7 @@ static unsigned __int128 call_outermost(const uintptr_t *fp, const struct si_own
 {
 	unsigned __int128 result;
 
-	outermost = (struct outermost){ fp, fp[1] };
+	outermost = (struct running_call){ .fp = fp, .caller = fp[1] };
 	result = si_own_real(o, argument);
 	outermost.fp = NULL;
 	return result;
@@ -69,6 +109,8 @@ static unsigned __int128 make(const uintptr_t *fp, const struct si_own *o,
 			      o->call.kind == SHINY_CALL_MAKE_TEXT ? strlen(object) + 1
 								   : si_own_size(o, argument),
 			      o->call.api);
+	if (object && is_ending(fp, pool))
+		si_pool_free(fp, object, o->call.api);
 	return result;
 }
 
@@ -119,7 +161,7 @@ unsigned __int128 si_pool_call(const uintptr_t *fp, const struct si_own *o,
 
 	if (ends[kind]) {
 		si_pool_ends(fp, argument[o->call.pool], ends[kind], o->call.api);
-		return si_own_real(o, argument);
+		return call_ending(fp, o, argument);
 	}
 	if (kind >= SHINY_CALL_POOL_MAKE)
 		return make_pool(fp, o, argument);

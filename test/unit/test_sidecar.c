@@ -303,6 +303,8 @@ static void pools(void)
 	put_event(&w, 9, SHINY_REC_REALLOC_DONE, 0x80c0, 64, 0, api);
 	put_event(&w, 10, SHINY_REC_POOL, 0x7000, 0, 0, api); /* a pool without a name */
 	put_event(&w, 10, SHINY_REC_ALLOC, 0x9000, 8, 0, api);
+	put_event(&w, 10, SHINY_REC_ALLOC, 0x9100, 0, 0, api);
+	put_event(&w, 10, SHINY_REC_ALLOC, 0x9100, 24, 0, api); /* in the same place */
 	put_event(&w, 11, SHINY_REC_POOL_ENDS, 0x1000, SHINY_POOL_OBJECTS, 0, api);
 	put_event(&w, 12, SHINY_REC_POOL_ENDS, 0x7770, SHINY_POOL_ENDS_MAX, 0, api);
 	put_pool(&w, 13, &(struct shiny_pool){ .changes = made }, "nowhere", 7);
@@ -317,11 +319,13 @@ static void pools(void)
 		      " p.within AND COALESCE(t.name, '') = '" tag "'")
 	number("pools/first level", HELD("NOT", ""), 4096);
 	number("pools/moved", HELD("", "inner"), 64);
-	number("pools/without a name", HELD("", ""), 8);
+	number("pools/without a name", HELD("", ""), 32);
+	number("pools/no loss",
+	       (uint64_t)ask("SELECT TOTAL(count) FROM counter WHERE name = 'REUSED'"), 0);
 	number("pools/ended", HELD("", "outer"), 0);
 	number("pools/child",
 	       (uint64_t)ask("SELECT SUM(10 * inherited + inherited_frees) FROM stat s "
-			     "JOIN process p ON p.id = s.process WHERE p.within"), 21);
+			     "JOIN process p ON p.id = s.process WHERE p.within"), 32);
 	number("pools/bad",
 	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'BAD_RECORDS'"), 3);
 	number("pools/blocks are not counted twice", s.allocs, 1);

@@ -57,12 +57,13 @@ void apply_block_ended(struct output *output, struct stream *s, const struct ent
 	block_ended(output, s, entry, how, s->head.time, ns);
 }
 
-/* Ends the block that was at the address of a new one. */
+/* Ends the block that was at the address of a new one. A pool gives an object without bytes the
+ * address of its next one. */
 static __attribute__((noinline, cold)) void
 block_replaced(struct output *output, struct stream *s, const struct entry *old, uint64_t time,
 	       uint64_t ns)
 {
-	s->process->noticed.reused++;
+	s->process->noticed.reused += old->size || !s->process->within;
 	block_ended(output, s, old, END_REUSED, time, ns);
 }
 

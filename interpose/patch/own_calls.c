@@ -365,7 +365,7 @@ static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
 	return object;
 }
 
-/* Likewise. A call that makes no block, but takes room in one, is no news about that block. */
+/* A call that makes no block, but takes room in one, is no news about that block. */
 static unsigned __int128 named(const uintptr_t *fp, const struct si_own *o,
 			       const uintptr_t *argument)
 {

@@ -64,8 +64,8 @@ size_t ctl_limit(const struct ctl *ctl, size_t count, size_t usual);
 /* Prints "… and 37 more rows (--limit 0 shows all)", if there are more. */
 void ctl_more(const struct ctl *ctl, size_t shown, size_t count);
 
-/* Returns the option by which a command of this verb shows the level that was asked for, " --heap
- * palloc"; "" without --heap, or for a verb that shows the first level alone. The caller frees it. */
+/* Returns the option by which a command shows the level that was asked for, " --heap palloc"; ""
+ * without --heap, or for a verb that shows the first level alone. The caller frees it. */
 char *ctl_heap(const struct ctl *ctl, const char *command);
 
 /* Prints the command that explains the first row of a table, by its name there: why a call site is

@@ -104,7 +104,7 @@ static const char *wrong_with_pool(struct shiny_allocator_call *call)
 	return NULL;
 }
 
-/* Likewise with one that is told types. */
+/* Returns what is wrong with a function that is told types; NULL: nothing. */
 static const char *wrong_with_type(const struct shiny_allocator_call *call)
 {
 	bool makes = call->kind == SHINY_CALL_MAKE || call->kind == SHINY_CALL_MAKE_OUT ||

@@ -281,13 +281,8 @@ struct shiny_tag {
 /* The name of a type, which TYPED records of this process and its children name by `key`; a later
  * one of the same key replaces it. */
 enum { SHINY_TYPE_NAME_MAX = 256 };
-/* keys: GType; addresses of type objects; talloc has names alone */
-enum shiny_run_time {
-	SHINY_RUN_TIME_GOBJECT,
-	SHINY_RUN_TIME_PYTHON,
-	SHINY_RUN_TIME_TALLOC,
-	SHINY_RUN_TIMES
-};
+enum shiny_run_time { /* keys: GType; addresses of type objects; talloc has names alone */
+	SHINY_RUN_TIME_GOBJECT, SHINY_RUN_TIME_PYTHON, SHINY_RUN_TIME_TALLOC, SHINY_RUN_TIMES };
 struct shiny_type_name {
 	uint64_t key;
 	uint32_t run_time;   /* enum shiny_run_time */

@@ -61,8 +61,8 @@ SHINY_MUST_CHECK struct shiny_err *live_work_ask(struct live_work *work);
  * path. *ended: the session is complete. An error stops the work. */
 SHINY_MUST_CHECK struct shiny_err *live_work_file(struct live_work *work, char **path,
 						  bool *ended);
-/* Waits for the sample and reads it. `heap`: the kind of pools whose objects are meant; NULL: blocks.
- * An error, or the session's end, stops the work. */
+/* Waits for the sample and reads it. `heap`: the kind of pools whose objects are meant; NULL:
+ * blocks. An error, or the session's end, stops the work. */
 SHINY_MUST_CHECK struct shiny_err *live_work_take(struct live_work *work, const char *heap,
 						  struct live_sample *out);
 void live_work_stop(struct live_work *work); /* drops unfinished work; may be repeated */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tally.c: rows of statistics, and two of them added up: what is rare is counted in its own
- * part, which a row without it does not have. */
+ * part, which a row without it does not have. A process of few stacks is small in a session of
+ * many. */
 #include "../../src/sidecar/state/stats.h"
 #include "check.h"
 
@@ -33,6 +34,41 @@ static void stays(uint32_t vtable, uint32_t flags)
 	stats_live(&stats, &entry, 8);
 }
 
+static long resident_pages(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long pages = 0;
+
+	if (!file || fscanf(file, "%*d %ld", &pages) != 1)
+		abort();
+	fclose(file);
+	return pages;
+}
+
+static void few_of_many(struct total *total)
+{
+	long before = resident_pages(), more;
+	struct stats few, child;
+	uint32_t last;
+
+	stats_init(&few, total);
+	stats_init(&child, total);
+	for (uint32_t i = 1; i <= 10; i++)
+		stats_site(&few, i * 1000000);
+	last = stats_site(&few, 10000000);
+	number("a stack has one site", few.sites.count, 11);
+	number("it is the stack's", few.sites.at[last].stack, 10000000);
+	check("with a tag it is another one", stats_tagged(&few, last, 5) != last, "it is the same");
+	number("without the tag it is the same", stats_site(&few, 10000000), last);
+	stats_clone_sites(&child, &few);
+	number("a child has them", child.sites.count, few.sites.count);
+	number("at the same indices", stats_site(&child, 10000000), last);
+	more = resident_pages() - before;
+	checkf("their memory is of their own stacks", more < 1024, "it is %ld pages", more);
+	stats_deinit(&few);
+	stats_deinit(&child);
+}
+
 int main(void)
 {
 	const struct tally_rare *rare;
@@ -40,6 +76,7 @@ int main(void)
 	struct total total;
 
 	total_init(&total);
+	few_of_many(&total);
 	stats_init(&stats, &total);
 	ends(1, 0, END_FREED);
 	to = row_of(1);

@@ -317,20 +317,29 @@ static void put_site(struct output *output, const struct process *p, const struc
 	}
 }
 
+struct site_order {
+	uint32_t stack, site;
+};
+ORDER_BY(by_stack, struct site_order, ORDER_UP(stack))
+
 /* Writes the rows by stack, as the table is sorted: SQLite then appends them, and fills its
  * pages. */
 static void put_stats(struct output *output, const struct process *p, struct sidecar_summary *out)
 {
 	const struct stats *stats = &p->stats;
+	struct site_order *order = mem_alloc(stats->sites.count * sizeof(*order));
+	size_t count = 0;
 
-	for (size_t stack = 0; stack < stats->by_stack_room; stack++) {
-		const struct site_stats *site =
-			stats->by_stack[stack] ? &stats->sites.at[stats->by_stack[stack] - 1]
-					       : NULL;
-
-		for (; site; site = site->next ? &stats->sites.at[site->next] : NULL)
+	for (uint32_t i = 0; i < stats->sites.count; i++)
+		if (!stats->sites.at[i].tag)
+			order[count++] = (struct site_order){ stats->sites.at[i].stack, i };
+	if (count)
+		qsort(order, count, sizeof(*order), by_stack);
+	for (size_t i = 0; i < count; i++)
+		for (const struct site_stats *site = &stats->sites.at[order[i].site]; site;
+		     site = site->next ? &stats->sites.at[site->next] : NULL)
 			put_site(output, p, site, out);
-	}
+	free(order);
 }
 
 /* Writes the buckets with events: each of thousands of sleeping processes has two thousand empty

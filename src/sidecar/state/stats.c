@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/hash.h"
+
 #define FIRST_BUCKET_NS UINT64_C(10000000)
 
 enum { SLAB_LEAST = 4096, SLAB_LARGEST = 9 };
@@ -59,24 +61,22 @@ void stats_deinit(struct stats *stats)
 		mem_pages_free(stats->slabs.at[i], slab_bytes(i));
 	free(stats->slabs.at);
 	free(stats->sites.at);
-	free(stats->by_stack);
+	hash_table_deinit(&stats->by_stack);
 	free(stats->buckets);
 	*stats = (struct stats){ 0 };
 }
 
 uint32_t stats_site(struct stats *stats, uint32_t stack)
 {
-	struct site_stats *site;
+	uint32_t at = hash_table_find(&stats->by_stack, hash_key(stack), i,
+				      stats->sites.at[i].stack == stack);
 
-	if (stack >= stats->by_stack_room)
-		stats->by_stack = mem_reach(stats->by_stack, &stats->by_stack_room, stack,
-					    sizeof(*stats->by_stack), 256);
-	if (!stats->by_stack[stack]) {
-		site = vec_push(&stats->sites);
-		*site = (struct site_stats){ .stack = stack };
-		stats->by_stack[stack] = (uint32_t)stats->sites.count;
+	if (at == HASH_NONE) {
+		at = (uint32_t)stats->sites.count;
+		*vec_push(&stats->sites) = (struct site_stats){ .stack = stack };
+		hash_table_add(&stats->by_stack, hash_key(stack), at);
 	}
-	return stats->by_stack[stack] - 1;
+	return at;
 }
 
 uint32_t stats_tagged(struct stats *stats, uint32_t site, uint32_t tag)

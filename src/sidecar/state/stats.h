@@ -41,6 +41,7 @@
 
 #include <shiny/wire/wire.h>
 
+#include "../../base/hash_table.h"
 #include "../../base/mem.h"
 #include "../../store/sum_list.h"
 #include "registry.h"
@@ -116,8 +117,7 @@ struct bucket {
 enum { BUCKETS_FIRST = 16, BUCKETS_MAX = 2000 };
 struct stats {
 	VEC(struct site_stats) sites; /* [0] is the site of no stack */
-	uint32_t *by_stack;     /* session-wide stack id → index + 1 */
-	size_t by_stack_room;
+	struct hash_table by_stack; /* indices of the sites without a tag */
 	struct total_part live;
 	struct total *total; /* of all processes */
 

@@ -58,7 +58,7 @@ static void few_of_many(struct total *total)
 	last = stats_site(&few, 10000000);
 	number("a stack has one site", few.sites.count, 11);
 	number("it is the stack's", few.sites.at[last].stack, 10000000);
-	check("with a tag it is another one", stats_tagged(&few, last, 5) != last, "it is the same");
+	check("with a tag it is another one", stats_tagged(&few, last, 5) != last, "it is not");
 	number("without the tag it is the same", stats_site(&few, 10000000), last);
 	stats_clone_sites(&child, &few);
 	number("a child has them", child.sites.count, few.sites.count);

@@ -262,7 +262,7 @@ $(O)/jet/inside.a: $(INSIDE_TEST_O)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(O)/test/ring/%: test/ring/%.c $(O)/jet/inside.a $(O)/flags
 	$(call say,TEST     )
-	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a -o $@ -lpthread
+	$(Q)$(CC) $(JET) -Itest -MMD -MP $< $(O)/jet/inside.a -o $@ -lpthread -lm
 # the patcher's recipes are made outside
 $(O)/test/ring/patch: test/ring/patch.c $(O)/jet/inside.a $(O)/symbolizer/flow/patch_recipe.o $(O)/symbolizer/elf/binary.o $(O)/flags
 	$(call say,TEST     )

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include <shiny/wire/allocator.h>
+#include <shiny/wire/sample_weight.h>
 
 #include "../patch/inner_allocator.h"
 #include "../patch/library_allocator.h"
@@ -51,6 +52,7 @@
 #include "../chromium/partition_alloc.h"
 #include "../patch/probe_head.h"
 #include "../record/process.h"
+#include "../record/sample.h"
 #include "../record/slot.h"
 #include "../record/snapshot_moment.h"
 #include "../core/sys.h"
@@ -463,6 +465,15 @@ static bool claim_slot(const struct si_start *start)
 	return true;
 }
 
+static bool start_sample(void)
+{
+	uint64_t mean = si_env.sample;
+
+	if (mean && mean < SHINY_SAMPLE_LEAST)
+		mean = SHINY_SAMPLE_LEAST;
+	return si_sample_make(mean, si_ring.header);
+}
+
 static bool boot(void)
 {
 	struct si_text notes, libraries;
@@ -489,7 +500,7 @@ static bool boot(void)
 	si_settings.unwind = si_env.unwind;
 	si_snapshot_moments(si_env.snapshot);
 	si_unwind_start_main = (uintptr_t)si_owner("__libc_start_main");
-	if (!claim_slot(&start))
+	if (!claim_slot(&start) || !start_sample())
 		return false;
 	si_text_init(&libraries, words, sizeof(words));
 	si_library_attach(&libraries);

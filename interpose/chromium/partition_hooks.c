@@ -222,7 +222,7 @@ SI_HOT uintptr_t resizes(const uintptr_t *frame, enum si_slot slot, enum si_way 
 			si_event_alloc(fp, (void *)moved, size, SHINY_API_REALLOC);
 		return moved;
 	}
-	if (!si_event_realloc_begin(fp, (void *)block))
+	if (!si_event_realloc_begin(fp, (void *)block, size, SHINY_API_REALLOC))
 		return realloc_by_hand(fp, slot, way, block, size, alignment);
 	moved = call_below(way, slot, SIX_VALUES);
 	if (moved)

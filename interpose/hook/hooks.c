@@ -136,7 +136,7 @@ static inline __attribute__((always_inline)) void *realloc_at(const uintptr_t *f
 		return realloc_zero(fp, block, real);
 	if (__builtin_expect(si_nested(fp), 0))
 		return real(block, size);
-	if (__builtin_expect(!si_event_realloc_begin(fp, block), 0))
+	if (__builtin_expect(!si_event_realloc_begin(fp, block, size, SHINY_API_REALLOC), 0))
 		return by_hand(fp, block, size);
 	moved = real(block, size);
 	if (moved)

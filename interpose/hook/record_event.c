@@ -93,7 +93,7 @@ void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shin
 
 void si_event_alloc_object(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
-	if (si_event_wanted())
+	if (si_sample_birth(block, size, api) && si_event_wanted())
 		alloc_now(fp, block, size, api, true);
 }
 
@@ -111,7 +111,7 @@ static void write_word(struct si_writer *w, unsigned kind, void *address, uint64
 void si_event_alloc_named(const uintptr_t *fp, void *block, size_t size, enum shiny_api api,
 			  const char *type)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_birth(block, size, api) ? si_enter(fp) : NULL;
 	uint64_t now, lost;
 
 	if (!w)
@@ -152,13 +152,28 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 	return mine;
 }
 
-bool si_event_realloc_begin(const uintptr_t *fp, void *block)
+/* Writes the end of a block that realloc takes out of the sample. */
+static void write_end(struct si_writer *w, void *block, enum shiny_api api, uint32_t stack,
+		      uint64_t now)
 {
-	struct si_writer *w = si_enter(fp);
-	uint64_t now, held;
-	bool mine = si_nursery_take_for_realloc(si_tls.writer, block, &held);
-	uint32_t id;
+	si_write_event(w, SHINY_REC_FREE, SHINY_REC_FREE_WIDE, api, (uintptr_t)block, 0, stack,
+		       now);
+}
 
+bool si_event_realloc_begin(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
+{
+	enum si_sample_move move = si_sample_move(block, size, api);
+	struct si_writer *w;
+	uint64_t now, held;
+	uint32_t id;
+	bool mine;
+
+	if (!(move & SI_MOVE_ENDS))
+		return true; /* the nursery has recorded blocks only */
+	w = si_enter(fp);
+	mine = si_nursery_take_for_realloc(si_tls.writer, block, &held);
+	if (!mine)
+		si_sample_not_moved(); /* it is freed as other blocks are */
 	if (!w)
 		return mine;
 	w->realloc_open = 0;
@@ -171,9 +186,12 @@ bool si_event_realloc_begin(const uintptr_t *fp, void *block)
 		if (SI_NURSERY_OBJECT(held))
 			si_vptr_write(w, held, SHINY_VPTR_FLUSH, now);
 		id = si_stack_id(w, fp, si_settings.free_depth, now);
-		si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE,
-			       SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);
-		w->realloc_open = w->lost <= lost;
+		if (move == SI_MOVE_STAYS)
+			si_write_event(w, SHINY_REC_REALLOC_BEGIN, SHINY_REC_REALLOC_BEGIN_WIDE,
+				       SHINY_API_REALLOC, (uintptr_t)block, 0, id, now);
+		else
+			write_end(w, block, api, id, now);
+		w->realloc_open = move == SI_MOVE_STAYS && w->lost <= lost;
 	}
 	si_leave(w);
 	return mine;
@@ -205,10 +223,13 @@ static struct si_writer *enter_after_realloc(const uintptr_t *fp, bool *open)
 void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
 	bool open;
-	struct si_writer *w = enter_after_realloc(fp, &open);
+	struct si_writer *w;
 	uint64_t now;
 	uint32_t id;
 
+	if (!(si_sample_moved(block, size) & SI_MOVE_BEGINS))
+		return;
+	w = enter_after_realloc(fp, &open);
 	if (!w)
 		return;
 	now = si_ticks();
@@ -227,8 +248,10 @@ void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum s
 void si_event_realloc_failed(const uintptr_t *fp)
 {
 	bool open;
-	struct si_writer *w = enter_after_realloc(fp, &open);
+	struct si_writer *w;
 
+	si_sample_not_moved();
+	w = enter_after_realloc(fp, &open);
 	if (!w)
 		return;
 	if (open)
@@ -253,7 +276,7 @@ void si_event_object_now(const uintptr_t *fp, void *object, size_t size, uint32_
 
 void si_event_finalized(const uintptr_t *fp, void *object)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_end_object(object) ? si_enter(fp) : NULL;
 	uint64_t now;
 
 	if (!w)
@@ -266,7 +289,7 @@ void si_event_finalized(const uintptr_t *fp, void *object)
 
 void si_event_swept(const uintptr_t *fp, void *address, size_t bytes)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_sweep(address, bytes) ? si_enter(fp) : NULL;
 
 	if (!w)
 		return;
@@ -277,7 +300,7 @@ void si_event_swept(const uintptr_t *fp, void *address, size_t bytes)
 
 void si_event_moved(const uintptr_t *fp, void *from, void *to)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_move_object(from, to) ? si_enter(fp) : NULL;
 
 	if (!w)
 		return;
@@ -288,7 +311,7 @@ void si_event_moved(const uintptr_t *fp, void *from, void *to)
 
 void si_event_resized(const uintptr_t *fp, void *object, size_t size)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_mean ? NULL : si_enter(fp);
 
 	if (!w)
 		return;
@@ -302,6 +325,7 @@ void si_event_dropped(const uintptr_t *fp, enum shiny_api api)
 	struct si_writer *w = si_enter_any(fp);
 	uint64_t now;
 
+	si_sample_drop(api);
 	if (!w)
 		return;
 	now = si_ticks();
@@ -341,7 +365,7 @@ void si_event_object_kinds(const uintptr_t *fp, const struct shiny_object_kinds 
 
 void si_event_constructor(const uintptr_t *fp, void *object, uint32_t index, bool destroys)
 {
-	struct si_writer *w = si_enter(fp);
+	struct si_writer *w = si_sample_has_object(object) ? si_enter(fp) : NULL;
 	uint64_t now;
 
 	if (!w)
@@ -396,7 +420,8 @@ void si_event_type_name(const uintptr_t *fp, uint64_t key, enum shiny_run_time r
 
 void si_event_typed(const uintptr_t *fp, void *object, uint64_t key)
 {
-	struct si_writer *w = si_settings.types ? si_enter(fp) : NULL;
+	struct si_writer *w =
+		si_settings.types && si_sample_has_object(object) ? si_enter(fp) : NULL;
 
 	if (!w)
 		return;
@@ -406,7 +431,8 @@ void si_event_typed(const uintptr_t *fp, void *object, uint64_t key)
 
 void si_event_named(const uintptr_t *fp, void *object, const char *name)
 {
-	struct si_writer *w = si_settings.types ? si_enter(fp) : NULL;
+	struct si_writer *w =
+		si_settings.types && si_sample_has_object(object) ? si_enter(fp) : NULL;
 
 	if (!w)
 		return;

@@ -25,6 +25,7 @@
 #include "../core/ring_map.h"
 #include "../record/nursery.h"
 #include "../record/process.h"
+#include "../record/sample.h"
 #include "../record/writer.h"
 
 /*
@@ -48,7 +49,7 @@ void si_event_alloc_now(const uintptr_t *fp, void *block, size_t size, enum shin
 static inline void si_event_alloc(const uintptr_t *fp, void *block, size_t size,
 				  enum shiny_api api)
 {
-	if (si_event_wanted())
+	if (si_sample_birth(block, size, api) && si_event_wanted())
 		si_event_alloc_now(fp, block, size, api);
 }
 
@@ -74,19 +75,23 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 static inline bool si_event_free(const uintptr_t *fp, void *block, size_t claimed,
 				 enum shiny_api api, si_release_fn *release)
 {
-	bool wanted = si_event_wanted();
+	bool wanted;
 
+	if (!si_sample_end(block, api))
+		return true;
+	wanted = si_event_wanted();
 	/* a block that entered the nursery before recording was switched off must be removed */
 	return (!wanted && !si_nursery_is_used()) ||
 	       si_event_free_now(fp, block, claimed, api, release, wanted);
 }
 
 /*
- * Records realloc of a live block, in two halves around the real call. Begin returns false if the
- * block must not be passed to the real realloc, because it is being read and cannot be waited for:
- * the caller then allocates, copies, and frees (through si_event_free's rules).
+ * Records realloc of a live block to `size` bytes, in two halves around the real call. Begin
+ * returns false if the block must not be passed to the real realloc, because it is being read and
+ * cannot be waited for: the caller then allocates, copies, and frees (through si_event_free's
+ * rules). `api`: that of the block's heap, SHINY_API_REALLOC of malloc's.
  */
-bool si_event_realloc_begin(const uintptr_t *fp, void *block);
+bool si_event_realloc_begin(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 void si_event_realloc_done(const uintptr_t *fp, void *block, size_t size, enum shiny_api api);
 void si_event_realloc_failed(const uintptr_t *fp);
 
@@ -95,7 +100,7 @@ void si_event_realloc_failed(const uintptr_t *fp);
 void si_event_object_now(const uintptr_t *fp, void *object, size_t size, uint32_t index);
 static inline void si_event_object(const uintptr_t *fp, void *object, size_t size, uint32_t index)
 {
-	if (si_event_wanted())
+	if (si_sample_birth(object, size, SHINY_API_COLLECTED) && si_event_wanted())
 		si_event_object_now(fp, object, size, index);
 }
 void si_event_finalized(const uintptr_t *fp, void *object);
@@ -103,7 +108,8 @@ void si_event_finalized(const uintptr_t *fp, void *object);
 void si_event_swept(const uintptr_t *fp, void *address, size_t bytes);
 /* Records that an object was moved. */
 void si_event_moved(const uintptr_t *fp, void *from, void *to);
-/* Records that an object was resized in place, to `size` bytes. */
+/* Records that an object was resized in place, to `size` bytes. In a sample it keeps the size by
+ * which it was drawn. */
 void si_event_resized(const uintptr_t *fp, void *object, size_t size);
 /* Records that every block of `api` is about to end at once. */
 void si_event_dropped(const uintptr_t *fp, enum shiny_api api);

@@ -5,6 +5,7 @@
 #include "../core/clock.h"
 #include "../core/settings.h"
 #include "../record/chunk.h"
+#include "../record/sample.h"
 #include "../record/tag.h"
 #include "../record/thread.h"
 #include "../unwind/stack.h"
@@ -20,7 +21,8 @@ static uint64_t name_of(uint64_t pool)
 	return pool << 17 >> 17 >> SHINY_GRANULE_SHIFT << SHINY_GRANULE_SHIFT;
 }
 
-void si_pool_alloc(const uintptr_t *fp, uintptr_t pool, void *object, size_t size, unsigned api)
+/* Records a new object that is in the sample. */
+static void begin(const uintptr_t *fp, uintptr_t pool, void *object, size_t size, unsigned api)
 {
 	struct si_writer *w = si_enter(fp);
 	uint64_t name = name_of(pool), now;
@@ -40,7 +42,14 @@ void si_pool_alloc(const uintptr_t *fp, uintptr_t pool, void *object, size_t siz
 	si_leave(w);
 }
 
-void si_pool_free(const uintptr_t *fp, void *object, unsigned api)
+void si_pool_alloc(const uintptr_t *fp, uintptr_t pool, void *object, size_t size, unsigned api)
+{
+	if (si_sample_birth(object, size, api))
+		begin(fp, pool, object, size, api);
+}
+
+/* Records the end of an object that was in the sample. */
+static void end(const uintptr_t *fp, void *object, unsigned api)
 {
 	struct si_writer *w = si_enter(fp);
 	uint64_t now;
@@ -53,11 +62,20 @@ void si_pool_free(const uintptr_t *fp, void *object, unsigned api)
 	si_leave(w);
 }
 
-struct si_writer *si_pool_move_begin(const uintptr_t *fp, void *object, unsigned api)
+void si_pool_free(const uintptr_t *fp, void *object, unsigned api)
 {
-	struct si_writer *w = si_enter(fp);
+	if (si_sample_end(object, api))
+		end(fp, object, api);
+}
+
+struct si_writer *si_pool_move_begin(const uintptr_t *fp, void *object, size_t size, unsigned api)
+{
+	enum si_sample_move move = si_sample_move(object, size, api);
+	struct si_writer *w = move == SI_MOVE_STAYS ? si_enter(fp) : NULL;
 	uint64_t now, lost;
 
+	if (move == SI_MOVE_ENDS)
+		end(fp, object, api);
 	if (!w)
 		return NULL;
 	now = si_ticks();
@@ -75,8 +93,10 @@ void si_pool_move_done(const uintptr_t *fp, struct si_writer *begun, void *objec
 	struct si_writer *w = begun ? si_enter_any(fp) : NULL;
 	uint64_t now;
 
-	if (!begun && object)
-		si_pool_alloc(fp, 0, object, size, api);
+	if (!object)
+		si_sample_not_moved();
+	else if (si_sample_moved(object, size) & SI_MOVE_BEGINS && !begun)
+		begin(fp, 0, object, size, api);
 	if (!w)
 		return;
 	now = si_ticks();

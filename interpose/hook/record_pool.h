@@ -22,7 +22,7 @@ void si_pool_alloc(const uintptr_t *fp, uintptr_t pool, void *object, size_t siz
 void si_pool_free(const uintptr_t *fp, void *object, unsigned api);
 /* Record a move, before and after the real function. `begun` is what the first one returned;
  * `object` NULL: it failed. */
-struct si_writer *si_pool_move_begin(const uintptr_t *fp, void *object, unsigned api);
+struct si_writer *si_pool_move_begin(const uintptr_t *fp, void *object, size_t size, unsigned api);
 void si_pool_move_done(const uintptr_t *fp, struct si_writer *begun, void *object, size_t size,
 		       unsigned api);
 /* Records that a pool was made or changed, even while recording is off. `name` may be NULL, and is

@@ -236,7 +236,7 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 
 	if (SI_UNLIKELY(size == 0))
 		return move_to_nothing(fp, o, block, argument);
-	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block, size, o->call.api)))
 		return move_by_hand(fp, o, argument, block, size);
 	moved = (uintptr_t)call_marked(fp, o, argument);
 	if (moved)
@@ -262,7 +262,7 @@ static unsigned __int128 move_out(const uintptr_t *fp, const struct si_own *o,
 		}
 		return make_out(fp, o, argument);
 	}
-	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block, size, o->call.api)))
 		return (*place = (void *)move_by_hand(fp, o, argument, block, size)) ? 0 : ENOMEM;
 	error = call_marked(fp, o, argument);
 	if ((int)error == 0)
@@ -284,7 +284,7 @@ static unsigned __int128 move_at(const uintptr_t *fp, const struct si_own *o,
 					       release_of(o))
 			       ? (*place = NULL, argument[0])
 			       : make_at(fp, o, argument);
-	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block))) {
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block, size, o->call.api))) {
 		*place = (void *)move_by_hand(fp, o, argument, block, size);
 		return argument[0];
 	}
@@ -305,7 +305,7 @@ static unsigned __int128 resize(const uintptr_t *fp, const struct si_own *o,
 	unsigned __int128 got;
 
 	/* the block is being read: it may not change */
-	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block)))
+	if (SI_UNLIKELY(!si_event_realloc_begin(fp, block, size, o->call.api)))
 		return o->family->usable((uintptr_t)block, 0, 0, 0, 0, 0);
 	got = call_marked(fp, o, argument);
 	if ((size_t)got >= size)

@@ -118,7 +118,8 @@ static unsigned __int128 move(const uintptr_t *fp, const struct si_own *o,
 			      const uintptr_t *argument)
 {
 	struct si_writer *begun =
-		si_pool_move_begin(fp, (void *)argument[o->call.block], o->call.api);
+		si_pool_move_begin(fp, (void *)argument[o->call.block],
+				   si_own_size(o, argument), o->call.api);
 	unsigned __int128 result = call_outermost(fp, o, argument);
 
 	si_pool_move_done(fp, begun, (void *)(uintptr_t)result, si_own_size(o, argument),

@@ -264,6 +264,17 @@ bool si_nursery_take_for_realloc(const struct si_writer *w, void *block, uint64_
 	return true;
 }
 
+void si_nursery_settle(struct si_writer *w, const void *block)
+{
+	uint32_t slot = si_nursery_slot(block);
+	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);
+
+	if (BLOCK(entry) != (uintptr_t)block || entry & SI_BUSY || !mark(w, slot, entry))
+		return;
+	si_vptr_write(w, entry, SHINY_VPTR_SETTLED, si_ticks());
+	finish(w, slot, entry, 0);
+}
+
 void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading)
 {
 	uint64_t entry = __atomic_load_n(&si_nursery[slot], __ATOMIC_RELAXED);

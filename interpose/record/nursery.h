@@ -156,6 +156,17 @@ static inline bool si_nursery_has(uint32_t slot)
 	return entry && !(entry & SI_BUSY);
 }
 
+static inline bool si_nursery_has_block(const void *block)
+{
+	uint64_t entry =
+		__atomic_load_n(&si_nursery[si_nursery_slot(block)], __ATOMIC_RELAXED);
+
+	return (entry & SI_NURSERY_BLOCK) == (uintptr_t)block;
+}
+
+/* Reads a block of this stream as one that is pushed out, and removes it. */
+void si_nursery_settle(struct si_writer *w, const void *block);
+
 /* Reads the block in `slot`, if there is one, for `reading` = FLUSH or EXIT; the block stays in. */
 void si_nursery_read(struct si_writer *w, uint32_t slot, unsigned reading);
 

@@ -172,11 +172,12 @@ static void count_small(void *context, const struct replay_process *process,
 			const struct life *life, const struct life_death *death)
 {
 	struct small_count *c = context;
+	uint64_t bytes = life->size * replay_weight(process, life);
 
 	if (death->end != LIFE_NEVER || process->early || life->inherited)
 		return;
-	c->all += life->size;
-	c->small += life->size <= DIAGNOSE_SMALL ? life->size : 0;
+	c->all += bytes;
+	c->small += life->size <= DIAGNOSE_SMALL ? bytes : 0;
 }
 
 /* Finds the share of live bytes in small blocks. */

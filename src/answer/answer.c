@@ -457,11 +457,32 @@ static void fill(struct table *table, const struct answer *answer, const struct 
 	}
 }
 
+static bool is_empty(const struct answer *answer, const struct field *list,
+		     const struct column *column)
+{
+	struct rows_walk walk = walk_begin(answer, list, answer->result);
+	const void *row;
+	bool empty = true;
+
+	while (empty && (row = walk_next(&walk))) {
+		struct field_value v = column_value(column, row);
+
+		empty = v.stored == STORED_NONE || v.absent || v.blank;
+		field_value_free(&v);
+	}
+	return empty;
+}
+
 void answer_table(const struct answer *answer, const char *key, const struct style *style)
 {
 	const struct field *list = list_of(answer, key);
-	size_t count;
+	size_t count, left = 0;
 	AUTO_FREE struct column *columns = shown_columns(list, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!columns[i].field->sparse || !is_empty(answer, list, &columns[i]))
+			columns[left++] = columns[i];
+	count = left;
 	struct table_column *titled = table_columns(answer, list, columns, count);
 	struct table table;
 

@@ -116,6 +116,7 @@ struct field {
 	enum text_cut cut;
 	bool by;                  /* the title is that of the list, or of the answer */
 	bool column_only;         /* it is in no JSON */
+	bool sparse;              /* no column where no row has a value */
 	bool blank_zero;          /* the cell of 0 is empty */
 	bool optional;            /* the JSON has no such member where it is 0, or no text */
 	size_t whole;             /* of SHARE and BAR: the offset of the whole in the result */

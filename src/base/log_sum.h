@@ -30,6 +30,15 @@ static inline void log_sum_add(struct log_sum *s, uint64_t value)
 	s->product = product;
 }
 
+/* Adds it `count` times. */
+static inline void log_sum_add_many(struct log_sum *s, uint64_t value, uint64_t count)
+{
+	if (count == 1)
+		log_sum_add(s, value);
+	else if (value)
+		s->sum += (double)count * log((double)value);
+}
+
 static inline double log_sum_value(const struct log_sum *s)
 {
 	return s->sum + (s->product > 0 ? log(s->product) : 0);

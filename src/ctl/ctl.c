@@ -48,6 +48,12 @@ static void loss_line(const struct style *style, const struct losses *losses, co
 
 	if (losses->incomplete)
 		incomplete_line(style, losses, path);
+	if (losses->sample)
+		fprintf(style->out,
+			"%sestimated%s from a sample of the blocks: SHINY_SAMPLE, one in %s on "
+			"average\n",
+			tint(style, TINT_WARN), tint_end(style, TINT_WARN),
+			units_bytes(UNITS_BUF, losses->sample));
 	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD),
 		tint_end(style, any ? TINT_BAD : TINT_GOOD), loss_words(&losses->sum, words));
 	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {
@@ -281,7 +287,13 @@ void ctl_heading(const struct ctl *ctl, const char *title, const char *more)
 
 void json_sums(struct json *json, const struct sums *sums)
 {
-#define WRITE(name, ...) json_number(json, #name, sums->name);
+#define WRITE_COUNT(name) json_number(json, #name, sums->name);
+#define WRITE_BYTES(name) json_number(json, #name, sums->name);
+#define WRITE_VARIANCE(name)
+#define WRITE(name, kind, ...) WRITE_##kind(name)
 	SUMS_EACH(WRITE, WRITE)
 #undef WRITE
+#undef WRITE_VARIANCE
+#undef WRITE_BYTES
+#undef WRITE_COUNT
 }

@@ -3,6 +3,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/mem.h"
+#include "../store/contents.h"
 
 void verb_body_table(struct ctl *ctl, const struct answer *answer)
 {
@@ -31,6 +32,18 @@ static struct shiny_err *show(struct ctl *ctl, const struct verb_body *verb,
 	return NULL;
 }
 
+struct shiny_err *verb_body_whole(const struct ctl *ctl, struct store *store, const char *needs)
+{
+	uint64_t mean;
+
+	SHINY_TRY(contents_sample(store, &mean));
+	return mean ? shiny_err(SHINY_ERR_USAGE,
+				"%s: %s has a sample of the blocks (SHINY_SAMPLE): %s is known "
+				"only where all are recorded, without it",
+				verbs[ctl->options.verb].name, ctl->options.operands[0], needs)
+		    : NULL;
+}
+
 static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 {
 	AUTO_FREE void *result = mem_zero(1, verb->size);
@@ -48,7 +61,10 @@ static struct shiny_err *run_rows(struct ctl *ctl, const struct verb_body *verb)
 				 "has all that it says", verbs[ctl->options.verb].name);
 	if (!verb->no_session)
 		SHINY_TRY(ctl_begin(ctl, &store, &filter));
-	err = verb->load(ctl, store, &filter, result);
+	if (verb->needs)
+		err = verb_body_whole(ctl, store, verb->needs);
+	if (!err)
+		err = verb->load(ctl, store, &filter, result);
 	if (err)
 		return ctl_loaded(store, &filter, shiny_steal(err));
 	answer.limit = ctl_limit(ctl, SIZE_MAX, verb->usual);

@@ -32,11 +32,17 @@ struct verb_body {
 	const struct verb_body *instead;
 	bool (*fits)(const struct ctl *ctl);
 	const char *when; /* it fits, for the manual: "With several sessions" */
+	const char *needs; /* knowledge of every block, for the message that refuses a sample;
+			    * NULL: a sample can answer */
 	const char *next;			       /* the command that goes on */
 	const char *(*next_of)(const struct ctl *ctl); /* chooses it; NULL: it is `next` */
 };
 
 SHINY_MUST_CHECK struct shiny_err *verb_body_run(struct ctl *ctl, const struct verb_body *verb);
+
+/* Fails if the session has only a sample of the blocks; `needs` as above. */
+SHINY_MUST_CHECK struct shiny_err *verb_body_whole(const struct ctl *ctl, struct store *store,
+						   const char *needs);
 
 /* Prints the table of the list "rows", and how many of them it leaves out. */
 void verb_body_table(struct ctl *ctl, const struct answer *answer);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <shiny/wire/sample_weight.h>
+
 #include "../base/cleanup.h"
 #include "../store/event_names.h"
 #include "process/lifecycle.h"
@@ -162,6 +164,9 @@ static struct ring_file *ring_of(struct rings *rings, const struct query *row)
 
 	ring->fd = -1;
 	ring->over = true;
+	ring->sample = (uint64_t)query_number(row, 18);
+	if (ring->sample > SHINY_SAMPLE_MOST)
+		ring->sample = SHINY_SAMPLE_MOST;
 	for (uint32_t i = 0; i < sizeof(attach) / sizeof(*attach); i++)
 		if (!strcmp(query_verbatim(row, 6), attach[i]))
 			ring->attach = i;
@@ -215,7 +220,8 @@ static struct process *add_process(struct recovery *recovery, const struct query
 		if (!strcmp(query_verbatim(row, 17), api_name(api)))
 			p->heap = (uint8_t)api;
 	registry_init(&p->registry);
-	stats_init(&p->stats, p->within ? &session->output.second : &session->output.total);
+	stats_init(&p->stats, p->within ? &session->output.second : &session->output.total,
+		   p->ring->sample);
 	total_begins(p->stats.total, p->start);
 	p->memory = mappings_create(people->memory, p->id);
 	process_enlist(people, p);
@@ -325,7 +331,7 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		  ids->stacks.count, take_stacks },
 		{ "SELECT id, parent, pid, namespace_pid, executable, command, attach, "
 		  "attach_text, name, role, purpose, start_ns, end_ns, ending, status, forked_ns, "
-		  "within, heap "
+		  "within, heap, sample "
 		  "FROM process ORDER BY id",
 		  0, take_process },
 		{ "SELECT process, MAX(ns) FROM memory GROUP BY process", 0, take_sample },

@@ -43,6 +43,14 @@ struct shiny_err *contents_has_events(struct store *store, bool *any)
 	return NULL;
 }
 
+struct shiny_err *contents_sample(struct store *store, uint64_t *mean)
+{
+	struct query *q;
+
+	SHINY_TRY(store_query(store, "SELECT COALESCE(MAX(sample), 0) FROM process", &q));
+	return only_number(q, mean);
+}
+
 struct shiny_err *contents_last_block(struct store *store, uint64_t *block)
 {
 	struct query *q;

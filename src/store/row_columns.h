@@ -27,7 +27,7 @@ struct row_column {
 	uint16_t at; /* offset of the field in the struct */
 	uint8_t bytes;
 };
-enum { ROW_COLUMNS = 32, ROW_SQL = 1024 };
+enum { ROW_COLUMNS = 48, ROW_SQL = 1024 };
 
 const char *row_table(enum store_row which);
 /* Lists the table's columns; returns how many, at most ROW_COLUMNS. */

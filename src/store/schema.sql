@@ -49,7 +49,8 @@ CREATE TABLE process (
 	status INTEGER, -- exit status, or the number of the signal where it was killed; NULL unknown
 	early INTEGER NOT NULL, -- 1: it ended before the session's end, or exec replaced it
 	within INTEGER NOT NULL, -- process.id in whose blocks its objects lie; 0: it is a process
-	heap TEXT -- kind of their pools: palloc, apr_pool, ...; empty for a process
+	heap TEXT, -- kind of their pools: palloc, apr_pool, ...; empty for a process
+	sample INTEGER NOT NULL -- SHINY_SAMPLE, bytes: its blocks are a sample; 0: all are recorded
 );
 
 -- Threads of the processes.
@@ -634,7 +635,8 @@ CREATE VIEW v_processes AS SELECT
 	p.status AS status, -- exit status, or the number of the signal where it was killed; NULL unknown
 	p.early AS early, -- 1: it ended before the session's end, or exec replaced it
 	p.within AS within, -- process id in whose blocks its objects lie: in no sum; 0: a process
-	p.heap AS heap -- kind of their pools: palloc, apr_pool, ...; empty for a process
+	p.heap AS heap, -- kind of their pools: palloc, apr_pool, ...; empty for a process
+	p.sample AS sample -- SHINY_SAMPLE, bytes: its sums are estimates; 0: they are exact
 FROM process p LEFT JOIN (
 	SELECT x.process AS process,
 		SUM(x.{sum}) AS {sum},

@@ -21,7 +21,7 @@
 #include "sum_list.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
-#define STORE_SCHEMA_VERSION 23
+#define STORE_SCHEMA_VERSION 24
 
 struct store;
 

@@ -3,7 +3,8 @@
  * sum_list.h: the sums of a population of blocks, each once. The members of struct sums, struct
  * store_stat and struct tally_rare, the columns of the tables and views (scripts/sums repeats a
  * line of schema.sql for each) and the keys of --json come from it. `shinyctl help definitions`
- * says what each is: allocs + inherited_frees = frees + live + abandoned.
+ * says what each is: allocs + inherited_frees = frees + live + abandoned. VARIANCE: of the sum's
+ * error, where it is an estimate from a sample (SHINY_SAMPLE).
  *
  * Runs: anywhere. Signals: no. Allocates: no. Threads: any.
  */
@@ -26,7 +27,15 @@
 	NEXT(abandoned, COUNT, USUAL, "unfreed blocks of processes that ended before the others") \
 	NEXT(abandoned_bytes, BYTES, USUAL, "their bytes")                                        \
 	NEXT(at_peak, COUNT, USUAL, "blocks that were live at the session's peak")                 \
-	NEXT(at_peak_bytes, BYTES, USUAL, "their bytes")
+	NEXT(at_peak_bytes, BYTES, USUAL, "their bytes")                                          \
+	NEXT(allocs_variance, VARIANCE, RARE, "variance of allocs; 0: it is exact")               \
+	NEXT(bytes_variance, VARIANCE, RARE, "that of bytes, in units of KiB squared")            \
+	NEXT(live_variance, VARIANCE, RARE, "that of live")                                       \
+	NEXT(live_bytes_variance, VARIANCE, RARE, "that of live_bytes, likewise")                 \
+	NEXT(abandoned_variance, VARIANCE, RARE, "that of abandoned")                             \
+	NEXT(abandoned_bytes_variance, VARIANCE, RARE, "that of abandoned_bytes, likewise")       \
+	NEXT(at_peak_variance, VARIANCE, RARE, "that of at_peak")                                 \
+	NEXT(at_peak_bytes_variance, VARIANCE, RARE, "that of at_peak_bytes, likewise")
 
 /* SUM_##how(code) is the code of a RARE sum, and nothing of another. */
 #define SUM_RARE(...) __VA_ARGS__

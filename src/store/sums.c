@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sums.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "../base/mem.h"
 #include "store.h"
 
 void sums_read(struct sums *sums, const struct query *query, int first)
@@ -19,8 +21,98 @@ void sums_add(struct sums *to, const struct sums *more)
 #undef ADD
 }
 
-#define FIELD(name, kind, how, text) { FIELD_##kind(#name, struct sums, name), .help = text },
-const struct field sums_fields[] = { SUMS_EACH(FIELD, FIELD) FIELD_LAST };
+/* Returns the bounds of a part of the row's blocks, or of all. */
+static struct estimate_bounds of_count(const struct sums *s, uint64_t part, uint64_t variance)
+{
+	return estimate_bounds(part, (double)variance,
+			       s->allocs ? (double)s->allocs_variance / (double)s->allocs : 0);
+}
+
+static struct estimate_bounds of_bytes(const struct sums *s, uint64_t part, uint64_t variance)
+{
+	double unit = ESTIMATE_BYTES_UNIT;
+
+	return estimate_bounds(part, (double)variance * unit,
+			       s->bytes ? (double)s->bytes_variance * unit / (double)s->bytes : 0);
+}
+
+uint64_t sums_frees_variance(const struct sums *s)
+{
+	uint64_t rest = s->live_variance + s->abandoned_variance;
+
+	return s->allocs_variance > rest ? s->allocs_variance - rest : 0;
+}
+
+/* Blocks of equal weights from which on an interval is shown as even. */
+enum { EVEN_FROM = 30 };
+
+char *sums_margin(char out[SUMS_MARGIN], uint64_t bytes, uint64_t variance)
+{
+	struct estimate_bounds bounds =
+		estimate_bounds(bytes, (double)variance * ESTIMATE_BYTES_UNIT, 0);
+	double blocks = variance ? (double)bytes * (double)bytes /
+					   ((double)variance * ESTIMATE_BYTES_UNIT)
+				 : 0;
+
+	out[0] = '\0';
+	if (!variance)
+		return out;
+	if (blocks >= EVEN_FROM)
+		snprintf(out, SUMS_MARGIN, " \xc2\xb1 %s",
+			 units_bytes(UNITS_BUF, (bounds.high - bounds.low) / 2));
+	else
+		snprintf(out, SUMS_MARGIN, " (%s to %s)", units_bytes(UNITS_BUF, bounds.low),
+			 units_bytes(UNITS_BUF, bounds.high));
+	return out;
+}
+
+static void get_margin(const void *row, struct field_value *out)
+{
+	const struct sums *r = row;
+	char *text = sums_margin(SUMS_MARGIN_BUF, r->live_bytes, r->live_bytes_variance);
+
+	if (*text)
+		field_set_owned(out, mem_text(text + 1));
+}
+
+/* Where the sums are exact, they have no bounds. */
+#define BOUND(name, end, of, variance)                                         \
+	static void get_##name##_##end(const void *row, struct field_value *out) \
+	{                                                                      \
+		const struct sums *r = row;                                    \
+                                                                               \
+		field_set_number(out, of(r, r->name, variance).end);              \
+		out->absent = !r->allocs_variance;                             \
+	}
+#define BOUNDS(name, of, variance) BOUND(name, low, of, variance) BOUND(name, high, of, variance)
+BOUNDS(allocs, of_count, r->allocs_variance)
+BOUNDS(frees, of_count, sums_frees_variance(r))
+BOUNDS(bytes, of_bytes, r->bytes_variance)
+BOUNDS(live, of_count, r->live_variance)
+BOUNDS(live_bytes, of_bytes, r->live_bytes_variance)
+BOUNDS(abandoned, of_count, r->abandoned_variance)
+BOUNDS(abandoned_bytes, of_bytes, r->abandoned_bytes_variance)
+BOUNDS(at_peak, of_count, r->at_peak_variance)
+BOUNDS(at_peak_bytes, of_bytes, r->at_peak_bytes_variance)
+
+/* The variances themselves are in no answer. */
+#define FIELD_OF_COUNT(name, text)    { FIELD_COUNT(#name, struct sums, name), .help = text },
+#define FIELD_OF_BYTES(name, text)    { FIELD_BYTES(#name, struct sums, name), .help = text },
+#define FIELD_OF_VARIANCE(name, text)
+#define FIELD(name, kind, how, text)  FIELD_OF_##kind(name, text)
+#define FIELD_BOUND(name, kind, end)                                                       \
+	{ FIELD_WORKED_OUT(#name "_" #end, kind, get_##name##_##end),                      \
+	  .help = "where blocks are a sample: the end of the 95 % interval of " #name }
+#define FIELD_BOUNDS(name, kind) FIELD_BOUND(name, kind, low), FIELD_BOUND(name, kind, high)
+const struct field sums_fields[] = {
+	SUMS_EACH(FIELD, FIELD)
+	FIELD_BOUNDS(allocs, COUNT), FIELD_BOUNDS(frees, COUNT), FIELD_BOUNDS(bytes, BYTES),
+	FIELD_BOUNDS(live, COUNT), FIELD_BOUNDS(live_bytes, BYTES),
+	FIELD_BOUNDS(abandoned, COUNT), FIELD_BOUNDS(abandoned_bytes, BYTES),
+	{ FIELD_WORKED_OUT("margin", TEXT, get_margin), .title = "", .column_only = true,
+	  .sparse = true, .tint = TINT_DIM },
+	FIELD_BOUNDS(at_peak, COUNT), FIELD_BOUNDS(at_peak_bytes, BYTES), FIELD_LAST
+};
 #undef FIELD
 
 enum sums_order sums_order_of(const char *word)

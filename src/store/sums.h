@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "../answer/field.h"
+#include "../base/estimate.h"
+#include "../base/units.h"
 #include "sum_list.h"
 
 struct query;
@@ -43,6 +45,14 @@ enum sums_order sums_order_of(const char *word);
 const char *sums_order_share(enum sums_order order);
 /* Returns the value by which `order` sorts; `peak` is the caller's. */
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
+
+/* Writes the 95 % interval of an estimate of bytes: " ± 1.20 MiB", or " (12.0 KiB to 2.80 MiB)"
+ * where it is far from even; "" if it is exact. Returns `out`. */
+enum { SUMS_MARGIN = 2 * UNITS_TEXT + 8 };
+char *sums_margin(char out[SUMS_MARGIN], uint64_t bytes, uint64_t variance);
+#define SUMS_MARGIN_BUF ((char[SUMS_MARGIN]){ 0 })
+/* Returns the variance of the error of `frees`. */
+uint64_t sums_frees_variance(const struct sums *sums);
 
 extern const struct field sums_fields[];
 

@@ -7,7 +7,7 @@ const struct export_form export_forms[EXPORT_FORMS] = {
 	{ .name = "speedscope", .profile = true, .peak = true, .write = export_speedscope },
 	{ .name = "dhat", .profile = true, .peak = true, .write = export_dhat },
 	{ .name = "massif", .profile = true, .peak = true, .write = export_massif },
-	{ .name = "heaptrack", .profile = true, .write = export_heaptrack },
+	{ .name = "heaptrack", .profile = true, .each = true, .write = export_heaptrack },
 	{ .name = "callgrind", .profile = true, .write = export_callgrind },
 	{ .name = "firefox", .profile = true, .write = export_firefox },
 	{ .name = "trace", .profile = true, .write = export_trace },

@@ -39,6 +39,7 @@ struct export_form {
 	bool table;         /* it holds one table: --table */
 	bool tree;          /* it is a tree: --by, --threshold; no measure at the peak */
 	bool binary;
+	bool each;          /* it lists each block: a sample has no such list */
 	struct shiny_err *(*write)(const struct export_job *job);
 };
 enum { EXPORT_FORMS = 12 };

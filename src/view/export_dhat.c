@@ -33,20 +33,21 @@ static void count_event(void *context, const struct live_event *event)
 	if (event->kind == LIVE_TYPED)
 		return;
 	if (event->kind == LIVE_BEGINS) {
-		point->blocks++;
+		point->blocks += event->blocks;
 		point->bytes += event->size;
 	} else if (event->kind == LIVE_RESIZED) {
 		point->bytes += event->size - event->before;
 	} else {
-		point->life += event->time > event->life->birth ? event->time - event->life->birth
-								: 0;
+		point->life += event->time > event->life->birth
+				       ? (event->time - event->life->birth) * event->blocks
+				       : 0;
 	}
 	if (point->bytes > point->most_bytes || !point->most_blocks) {
 		point->most_bytes = point->bytes;
 		point->most_blocks = point->blocks;
 	}
 	if (event->kind == LIVE_ENDS || event->kind == LIVE_GONE) {
-		point->blocks--;
+		point->blocks -= event->blocks;
 		point->bytes -= event->size;
 	}
 }

@@ -24,11 +24,14 @@ static void begin_stream(struct live_stream *s, const struct replay *replay)
 static void tell(struct live_stream *s, enum live_kind kind, const struct replay_process *p,
 		 const struct life *life, uint64_t time, uint64_t before, uint32_t freed_by)
 {
+	uint64_t blocks = replay_weight(p, life);
+
 	s->each(s->context,
 		&(struct live_event){ .kind = kind,
 				      .time = time,
 				      .told = time > p->replay->now ? time : p->replay->now,
-				      .size = life->size,
+				      .size = life->size * blocks,
+				      .blocks = (uint32_t)blocks,
 				      .before = before,
 				      .life = life,
 				      .freed_by = freed_by,

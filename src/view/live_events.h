@@ -28,8 +28,9 @@ struct live_event {
 	enum live_kind kind;
 	uint64_t time;		 /* ns since the session's start */
 	uint64_t told;		 /* ns; `time`, raised so that it never falls from event to event */
-	uint64_t size, before;	 /* bytes; before: of LIVE_RESIZED, the old size; of LIVE_TYPED, the
-				  * old type */
+	uint64_t size, before;	 /* bytes of all `blocks`; before: of LIVE_RESIZED, the old
+				  * size; of LIVE_TYPED, the old type */
+	uint32_t blocks;	 /* so many equal ones: 1, but in a sample */
 	const struct life *life;
 	uint32_t freed_by;	 /* stack of the free; 0: unknown, or no free */
 	uint32_t process, type; /* type: id in table type, as known then; 0: unknown */

@@ -31,6 +31,7 @@ enum cube_change_kind {
 struct cube_change {
 	uint64_t size, before; /* as in struct live_event */
 	struct group_key key;
+	uint32_t blocks;
 	uint16_t maker;
 	uint8_t kind;
 	uint8_t born;        /* the interval of its birth's time */
@@ -140,6 +141,7 @@ static void give_event(void *context, const struct live_event *event)
 	uint8_t told = interval_of(g->cube, &g->told, event->told ? event->told - 1 : 0);
 	struct cube_change change = { .size = event->size,
 				      .before = event->before,
+				      .blocks = event->blocks,
 				      .key = { event->process, life->stack, event->type },
 				      .maker = birth->maker,
 				      .kind = CUBE_ENDS,
@@ -203,30 +205,31 @@ static void count_typed(struct page_cube *cube, const struct cube_change *c,
 {
 	struct group_key key = c->key;
 	int maker = cube->makers_folded ? 0 : c->maker;
+	int64_t blocks = c->blocks;
 	uint32_t before;
 
 	key.type = (uint32_t)c->before;
 	before = groups_find_sample(&cube->profile->groups, &key);
 	if (cube->finest[before] == cube->finest[ahead->sample])
 		return;
-	cube_cells_add(&cube->changes, cube_place(cube->kept[before], maker, c->born), -1,
+	cube_cells_add(&cube->changes, cube_place(cube->kept[before], maker, c->born), -blocks,
 		       -(int64_t)c->size);
-	cube_cells_add(&cube->changes, cube_place(cube->kept[ahead->sample], maker, c->born), 1,
-		       (int64_t)c->size);
+	cube_cells_add(&cube->changes, cube_place(cube->kept[ahead->sample], maker, c->born),
+		       blocks, (int64_t)c->size);
 }
 
 /* A block that began and ended in one interval still makes a cell of `changes`, with zeros. */
 static void count_end(struct page_cube *cube, const struct cube_change *c,
 		      const struct cube_ahead *ahead)
 {
-	int64_t size = (int64_t)c->size;
+	int64_t size = (int64_t)c->size, blocks = c->blocks;
 	bool ends = c->kind == CUBE_ENDS, both = ends && c->begins && c->begun == c->told;
 
 	if (c->begins)
-		cube_cells_add(&cube->changes, ahead->begun, !both, both ? 0 : size);
+		cube_cells_add(&cube->changes, ahead->begun, both ? 0 : blocks, both ? 0 : size);
 	if (ends && !both)
-		cube_cells_add(&cube->changes, ahead->told, -1, -size);
-	cube_cells_add(&cube->lives, ahead->life, 1, size);
+		cube_cells_add(&cube->changes, ahead->told, -blocks, -size);
+	cube_cells_add(&cube->lives, ahead->life, blocks, size);
 }
 
 size_t page_cube_cells(const struct page_cube *cube)
@@ -241,7 +244,7 @@ static void count_change(struct page_cube *cube, const struct cube_change *c,
 		work_out(cube, c, ahead);
 	switch ((enum cube_change_kind)c->kind) {
 	case CUBE_BEGINS:
-		cube_cells_add(&cube->changes, ahead->begun, 1, (int64_t)c->size);
+		cube_cells_add(&cube->changes, ahead->begun, c->blocks, (int64_t)c->size);
 		break;
 	case CUBE_RESIZED:
 		cube_cells_add(&cube->changes, ahead->told, 0, (int64_t)(c->size - c->before));

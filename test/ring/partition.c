@@ -51,7 +51,13 @@ bool si_event_free_now(const uintptr_t *fp, void *block, size_t claimed, enum sh
 	return true;
 }
 
-bool si_event_realloc_begin(const uintptr_t *fp, void *block)
+uint64_t si_sample_mean;
+__thread struct si_sample si_sample;
+struct si_sampled_line *si_sampled;
+bool si_sample_drawn(const void *block, size_t size, enum shiny_api api) { return true; }
+bool si_sample_find_slow(uint64_t key, bool take) { return true; }
+
+bool si_event_realloc_begin(const uintptr_t *fp, void *block, size_t size, enum shiny_api api)
 {
 	seen.site = fp[1];
 	return true;

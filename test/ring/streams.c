@@ -22,7 +22,8 @@ static void run_kinds(void)
 		if (i % 3 == 0)
 			note_free(at);
 		if (i % 5 == 1) {
-			if (!si_event_realloc_begin(FP, (void *)(uintptr_t)at))
+			if (!si_event_realloc_begin(FP, (void *)(uintptr_t)at, 8192,
+						    SHINY_API_REALLOC))
 				abort();
 			if (i % 2)
 				/* not on an 8-byte boundary: wide */

@@ -46,7 +46,7 @@ static struct bench *begin(void)
 	total_init(&b->session.output.total);
 	b->process.id = 7;
 	registry_init(&b->process.registry);
-	stats_init(&b->process.stats, &b->session.output.total);
+	stats_init(&b->process.stats, &b->session.output.total, 0);
 	b->stream.process = &b->process;
 	b->stream.thread.id = 3;
 	b->stream.cursor = (struct record_cursor){ .chunk = b->chunk, .room = RECORDS };

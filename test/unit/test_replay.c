@@ -413,7 +413,7 @@ static void quantiles(void)
 		values[i] = next_random() >> (next_random() % 60);
 		sum += (double)values[i];
 		logs += log(values[i] ? (double)values[i] : 1);
-		distribution_add(i % 2 ? &d : &half, values[i], false);
+		distribution_add(i % 2 ? &d : &half, values[i], 1, false);
 	}
 	distribution_merge(&d, &half);
 	qsort(values, COUNT, sizeof(*values), by_value);
@@ -459,7 +459,7 @@ static void within_values(void)
 		uint64_t last = 0;
 
 		for (unsigned i = 0; i < 2000; i++)
-			distribution_add(&d, from[p] + i * 100, false);
+			distribution_add(&d, from[p] + i * 100, 1, false);
 		for (unsigned i = 0; i < sizeof(at) / sizeof(*at); i++) {
 			uint64_t q = distribution_quantile(&d, at[i]);
 
@@ -470,7 +470,7 @@ static void within_values(void)
 		}
 		number("distribution/half-life of what ended",
 		       distribution_survival_quantile(&d, 0.5), distribution_quantile(&d, 0.5));
-		distribution_add(&d, UINT64_C(1) << 40, true);
+		distribution_add(&d, UINT64_C(1) << 40, 1, true);
 		last = distribution_survival_quantile(&d, 0.5);
 		check("distribution/half-life within", last >= from[p] && last <= from[p] + 199900,
 		      "outside its values");
@@ -487,12 +487,12 @@ static void kaplan_meier(void)
 {
 	struct distribution d = { 0 };
 
-	distribution_add(&d, 3, false);
-	distribution_add(&d, 4, true);
-	distribution_add(&d, 5, false);
-	distribution_add(&d, 6, true);
-	distribution_add(&d, 8, false);
-	distribution_add(&d, 9, true);
+	distribution_add(&d, 3, 1, false);
+	distribution_add(&d, 4, 1, true);
+	distribution_add(&d, 5, 1, false);
+	distribution_add(&d, 6, 1, true);
+	distribution_add(&d, 8, 1, false);
+	distribution_add(&d, 9, 1, true);
 	check("survival/before any", fabs(distribution_survival(&d, 2) - 1) < 1e-12, "not 1");
 	check("survival/after 3", fabs(distribution_survival(&d, 3) - 5.0 / 6) < 1e-12, "not 5/6");
 	check("survival/after 5", fabs(distribution_survival(&d, 5) - 5.0 / 6 * 3 / 4) < 1e-12,

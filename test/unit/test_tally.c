@@ -51,8 +51,8 @@ static void few_of_many(struct total *total)
 	struct stats few, child;
 	uint32_t last;
 
-	stats_init(&few, total);
-	stats_init(&child, total);
+	stats_init(&few, total, 0);
+	stats_init(&child, total, 0);
 	for (uint32_t i = 1; i <= 10; i++)
 		stats_site(&few, i * 1000000);
 	last = stats_site(&few, 10000000);
@@ -77,7 +77,7 @@ int main(void)
 
 	total_init(&total);
 	few_of_many(&total);
-	stats_init(&stats, &total);
+	stats_init(&stats, &total, 0);
 	ends(1, 0, END_FREED);
 	to = row_of(1);
 	check("what is not rare takes no more", !to->rare, "it has the part");

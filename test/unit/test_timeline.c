@@ -29,7 +29,7 @@ int main(void)
 	struct entry entry = { .size = SIZE };
 
 	total_init(&total);
-	stats_init(&stats, &total);
+	stats_init(&stats, &total, 0);
 	entry.site = stats_site(&stats, 0);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
 		entry.address = 16 * (i + 1);

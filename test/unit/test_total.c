@@ -10,7 +10,7 @@ static uint64_t clock_now;
 
 static void begin(struct stats *stats)
 {
-	stats_init(stats, &total);
+	stats_init(stats, &total, 0);
 	total_begins(&total, ++clock_now);
 }
 

@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 7u
+#define SHINY_VERSION 8u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -503,7 +503,7 @@ struct shiny_header {
 	                      * reboot */
 	uint64_t self_at; /* address of each process's struct shiny_self; 0: there is none */
 	uint64_t pid_namespace; /* inode of the namespace that `pid` counts in; 0: unknown */
-
+	uint64_t sample; /* SHINY_SAMPLE, bytes (sample_weight.h) */
 	/* control words: written by the sidecar or shinyctl, read by hooks, in a cache line of
 	 * their own */
 	_Alignas(64) uint32_t recording; /* [ctl] 1: hooks record */

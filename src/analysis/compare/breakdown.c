@@ -331,6 +331,7 @@ static struct shiny_err *read_facts(struct loading *l, const struct filter *filt
 	l->out->lost = losses.lost;
 	l->out->losses = losses.sum;
 	l->out->complete = !losses.incomplete;
+	l->out->sample = losses.sample;
 	losses_deinit(&losses);
 	return contents_has_events(l->store, &l->out->with_events);
 }

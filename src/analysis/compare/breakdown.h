@@ -80,6 +80,7 @@ struct breakdown {
 	uint64_t lost;                /* sum of all losses' counts */
 	struct loss_sum losses;       /* the losses by unit */
 	bool complete, with_events;
+	uint64_t sample; /* mean of the session's sample, bytes; 0: all blocks were recorded */
 };
 
 /* Counts a session. `rules` NULL: all blocks have component 0, which saves time. `full`: names are

@@ -343,6 +343,14 @@ static bool from_events(enum check_measure measure)
 	       measure == CHECK_MISMATCHES || measure == CHECK_UNKNOWN_FREES;
 }
 
+/* True for what only all blocks together tell. */
+static bool needs_all(enum check_measure measure)
+{
+	return measure == CHECK_SIZE || measure == CHECK_MISMATCHES ||
+	       measure == CHECK_UNKNOWN_FREES || measure == CHECK_UNREACHABLE ||
+	       measure == CHECK_UNREACHABLE_BYTES;
+}
+
 static struct shiny_err *session_value(struct checking *k, int side, enum check_measure measure,
 				       double *value, struct check_result *parts)
 {
@@ -393,6 +401,10 @@ static struct shiny_err *check_rules(struct checking *k)
 		else if (from_events(rule->measure) && rule->relative &&
 			 !k->breakdowns[0].with_events)
 			unknown(&k->out->at[i], "the base has no events");
+		else if (needs_all(rule->measure) && k->breakdowns[1].sample)
+			unknown(&k->out->at[i], "the session is a sample of the blocks");
+		else if (needs_all(rule->measure) && rule->relative && k->breakdowns[0].sample)
+			unknown(&k->out->at[i], "the base is a sample of the blocks");
 		else if (is_of_session(rule))
 			err = check_session(k, rule, &k->out->at[i]);
 		else

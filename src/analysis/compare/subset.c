@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/estimate.h"
 #include "../../base/hash.h"
 #include "../../base/hash_table.h"
 #include "../../base/mem.h"
@@ -131,8 +132,8 @@ static void count_age(struct subset_count *c, const struct replay_process *proce
 	row = tally(&c->ages, (uint64_t)process->id << 32 | site,
 		    (uint64_t)replay_type(process, life) << 8 | bin << 1 |
 			    (death->end == LIFE_NEVER));
-	row[AGE_COUNT]++;
-	row[AGE_BYTES] += life->size;
+	row[AGE_COUNT] += replay_weight(process, life);
+	row[AGE_BYTES] += life->size * replay_weight(process, life);
 }
 
 static void count_pages(struct subset_count *c, const struct replay_process *process,
@@ -173,11 +174,12 @@ static void on_birth(void *context, const struct replay_process *process, const 
 {
 	struct subset_count *c = context;
 	uint64_t *bucket = bucket_of(c, process, life->birth);
+	uint64_t blocks = replay_weight(process, life);
 
 	c->now = life->birth;
-	bucket[BUCKET_ALLOCS]++;
-	bucket[BUCKET_ALLOC_BYTES] += life->size;
-	change_live(c, process, life->birth, 1, life->size);
+	bucket[BUCKET_ALLOCS] += blocks;
+	bucket[BUCKET_ALLOC_BYTES] += life->size * blocks;
+	change_live(c, process, life->birth, blocks, life->size * blocks);
 }
 
 /* Counts a block that lived at the peak so far, as stats.h does; `bytes` may be negative. */
@@ -187,10 +189,14 @@ static void count_at_peak(const struct subset_count *c, const struct life *life,
 	if (life->inherited || life->birth > c->peak.time)
 		return;
 	if (stat[STAT_round] != c->peak.most.bytes)
-		stat[STAT_at_peak] = stat[STAT_at_peak_bytes] = 0;
+		stat[STAT_at_peak] = stat[STAT_at_peak_bytes] = stat[STAT_at_peak_variance] =
+			stat[STAT_at_peak_bytes_variance] = 0;
 	stat[STAT_round] = c->peak.most.bytes;
 	stat[STAT_at_peak] += blocks;
 	stat[STAT_at_peak_bytes] += bytes;
+	if (blocks > 1)
+		estimate_vary(&stat[STAT_at_peak_variance], &stat[STAT_at_peak_bytes_variance],
+			      life->size, blocks);
 }
 
 static void on_resize(void *context, const struct replay_process *process, const struct life *life,
@@ -213,6 +219,15 @@ static void on_resize(void *context, const struct replay_process *process, const
 	change_live(c, process, now, 0, life->size - before);
 }
 
+/* Adds a block of a sample to the variances of its row's sums; `held`: the one of those that never
+ * ended, STAT_SUMS: it ended. Behind each stands that of the bytes. */
+static void vary(uint64_t *stat, uint64_t size, uint64_t blocks, unsigned held)
+{
+	estimate_vary(&stat[STAT_allocs_variance], &stat[STAT_bytes_variance], size, blocks);
+	if (held != STAT_SUMS)
+		estimate_vary(&stat[held], &stat[held + 1], size, blocks);
+}
+
 /* Counts a block at its end, or at the recording's: its type is known by then, and its size is the
  * last, as in the file. */
 static void on_death(void *context, const struct replay_process *process, const struct life *life,
@@ -221,20 +236,25 @@ static void on_death(void *context, const struct replay_process *process, const 
 	struct subset_count *c = context;
 	uint64_t *stat = stat_of(c, process, life), *bucket;
 	bool never = death->end == LIFE_NEVER;
+	uint64_t blocks = replay_weight(process, life), bytes = life->size * blocks;
 
-	stat[life->inherited ? STAT_inherited : STAT_allocs]++;
-	stat[life->inherited ? STAT_inherited_bytes : STAT_bytes] += life->size;
-	stat[STAT_reallocs] += life->realloced && !life->inherited;
-	stat[STAT_frees] += !never;
-	stat[STAT_inherited_frees] += !never && life->inherited;
-	stat[STAT_reused] += death->end == LIFE_REUSED;
-	stat[STAT_released] += death->end == LIFE_RELEASED;
+	stat[life->inherited ? STAT_inherited : STAT_allocs] += blocks;
+	stat[life->inherited ? STAT_inherited_bytes : STAT_bytes] += bytes;
+	stat[STAT_reallocs] += life->realloced && !life->inherited ? blocks : 0;
+	stat[STAT_frees] += never ? 0 : blocks;
+	stat[STAT_inherited_frees] += !never && life->inherited ? blocks : 0;
+	stat[STAT_reused] += death->end == LIFE_REUSED ? blocks : 0;
+	stat[STAT_released] += death->end == LIFE_RELEASED ? blocks : 0;
 	if (never && !life->inherited) {
-		stat[process->early ? STAT_abandoned : STAT_live]++;
-		stat[process->early ? STAT_abandoned_bytes : STAT_live_bytes] += life->size;
+		stat[process->early ? STAT_abandoned : STAT_live] += blocks;
+		stat[process->early ? STAT_abandoned_bytes : STAT_live_bytes] += bytes;
 	}
+	if (blocks != 1 && !life->inherited)
+		vary(stat, life->size, blocks, !never	      ? STAT_SUMS
+					       : process->early ? STAT_abandoned_variance
+								: STAT_live_variance);
 	if (!never || !process->early || c->peak.time < process->end)
-		count_at_peak(c, life, stat, 1, life->size);
+		count_at_peak(c, life, stat, blocks, bytes);
 	note_size(stat, life->size);
 	stat[STAT_api] = life->api;
 	stat[STAT_type] = replay_type(process, life);
@@ -248,11 +268,11 @@ static void on_death(void *context, const struct replay_process *process, const 
 		return;
 	c->now = death->time;
 	bucket = bucket_of(c, process, death->time);
-	bucket[BUCKET_FREES]++;
+	bucket[BUCKET_FREES] += blocks;
 	if (life->inherited)
 		return;
-	bucket[BUCKET_FREE_BYTES] += life->size;
-	change_live(c, process, death->time, -1, -life->size);
+	bucket[BUCKET_FREE_BYTES] += bytes;
+	change_live(c, process, death->time, -blocks, -bytes);
 }
 
 /* ---- into tables ---- */

@@ -42,6 +42,7 @@ struct tracker_change {
 	signed blocks : 2;      /* blocks gained: 1, 0 or -1 */
 	unsigned ended : 1;     /* the change is a seen end of a block */
 	unsigned leak : 1;      /* the change only counts a leak */
+	unsigned weight : 1;    /* it says that the next one is of `bytes` blocks */
 };
 _Static_assert(sizeof(struct tracker_change) == 16, "a change is a quarter of a cache line");
 _Static_assert(sizeof(struct tracker) == 128, "what every change touches is a cache line");
@@ -57,6 +58,7 @@ struct follower {
 	struct trackers *trackers;
 	struct tracker_extent *extents; /* one for each set */
 	bool targets; /* a tracker has a target */
+	uint64_t weight; /* blocks of the next change that is applied */
 	struct remembered_stack *stacks; /* indexed by stack id */
 	size_t stack_count;
 	struct replay_rows stack_rows; /* `stacks`, to prefetch */
@@ -107,19 +109,19 @@ static void look_at_parts(const struct trackers *t, uint32_t set)
 	}
 }
 
-static void add_leak(const struct trackers *t, const struct tracker_change *c)
+static void add_leak(const struct trackers *t, const struct tracker_change *c, uint64_t blocks)
 {
 	each_of_set(t, c->set, w)
 	{
-		w->leaks++;
+		w->leaks += blocks;
 		w->leaked_bytes += c->bytes;
 	}
 }
 
-static inline void add_live(struct tracker *w, const struct tracker_change *c)
+static inline void add_live(struct tracker *w, const struct tracker_change *c, uint64_t blocks)
 {
 	w->episodes += !w->blocks & (c->blocks > 0);
-	w->blocks += (uint64_t)(int64_t)c->blocks;
+	w->blocks += (uint64_t)(int64_t)c->blocks * blocks;
 	w->bytes += c->bytes;
 	w->peak_bytes = w->bytes > w->peak_bytes ? w->bytes : w->peak_bytes;
 }
@@ -143,8 +145,9 @@ static inline __attribute__((always_inline)) void expect_bins(const struct track
 	histogram_expect(&w->steps, c->steps_bin);
 }
 
+/* `weights`: the number of blocks of each. */
 static void count_ends(const struct trackers *t, const struct tracker_change *const *ends,
-		       size_t count)
+		       const uint64_t *weights, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (i + AHEAD_BIN < count)
@@ -153,8 +156,8 @@ static void count_ends(const struct trackers *t, const struct tracker_change *co
 		{
 			if (!w->lifetimes)
 				continue;
-			histogram_add(&w->ages, ends[i]->age_bin, 1);
-			histogram_add(&w->steps, ends[i]->steps_bin, 1);
+			histogram_add(&w->ages, ends[i]->age_bin, weights[i]);
+			histogram_add(&w->steps, ends[i]->steps_bin, weights[i]);
 		}
 	}
 }
@@ -165,23 +168,30 @@ static void apply_some(struct follower *f, const struct tracker_change *c, size_
 {
 	const struct trackers *t = f->trackers;
 	const struct tracker_change *ends[APPLIED_TOGETHER];
+	uint64_t weights[APPLIED_TOGETHER];
 	size_t end_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		uint64_t blocks = f->weight;
+
 		if (i + AHEAD_TRACKER < left)
 			expect_tracker(t, &c[i + AHEAD_TRACKER]);
+		f->weight = c[i].weight ? c[i].bytes : 1;
+		if (c[i].weight)
+			continue;
 		if (c[i].leak) {
-			add_leak(t, &c[i]);
+			add_leak(t, &c[i], blocks);
 			continue;
 		}
 		each_of_set(t, c[i].set, w)
-			add_live(w, &c[i]);
+			add_live(w, &c[i], blocks);
 		if (f->targets)
 			look_at_parts(t, c[i].set);
 		ends[end_count] = &c[i];
+		weights[end_count] = blocks;
 		end_count += c[i].ended;
 	}
-	count_ends(t, ends, end_count);
+	count_ends(t, ends, weights, end_count);
 }
 
 static void apply(void *context, const void *changes, size_t count)
@@ -207,10 +217,22 @@ static uint32_t set_of(const struct follower *f, uint32_t cell)
 			  ((struct tracker_change){ .set = (f)->trackers->set_of[of_cell], \
 						    __VA_ARGS__ }))
 
-static void give_live(struct follower *f, uint32_t cell, const struct life *life, int blocks)
+/* Says of how many blocks the next change is. */
+static void give_weight(struct follower *f, uint32_t cell, uint64_t blocks)
 {
-	if (cell != BREAKDOWN_NO_CELL)
-		give(f, cell, .bytes = blocks < 0 ? -life->size : life->size, .blocks = blocks);
+	if (blocks != 1)
+		give(f, cell, .bytes = blocks, .weight = true);
+}
+
+static void give_live(struct follower *f, uint32_t cell, const struct replay_process *process,
+		      const struct life *life, int blocks)
+{
+	uint64_t weight = replay_weight(process, life), bytes = life->size * weight;
+
+	if (cell == BREAKDOWN_NO_CELL)
+		return;
+	give_weight(f, cell, weight);
+	give(f, cell, .bytes = blocks < 0 ? -bytes : bytes, .blocks = blocks);
 }
 
 static void tracker_on_birth(void *context, const struct replay_process *process,
@@ -219,7 +241,7 @@ static void tracker_on_birth(void *context, const struct replay_process *process
 	struct follower *f = context;
 
 	if (!has_ended(f, process))
-		give_live(f, cell_of(f, process, life, life->vtable), life, 1);
+		give_live(f, cell_of(f, process, life, life->vtable), process, life, 1);
 }
 
 static bool is_leak(const struct follower *f, const struct life *life)
@@ -241,7 +263,7 @@ static void tracker_on_death(void *context, const struct replay_process *process
 	struct follower *f = context;
 	bool live = !has_ended(f, process);
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0,
-		 steps = process->births - life->number;
+		 steps = process->births - life->number, weight = replay_weight(process, life);
 	uint32_t cell = life->inherited ? BREAKDOWN_NO_CELL
 					: cell_of(f, process, life, life->vtable);
 
@@ -253,11 +275,14 @@ static void tracker_on_death(void *context, const struct replay_process *process
 	if (death->end != LIFE_NEVER)
 		extend(&f->extents[f->trackers->set_of[cell]],
 		       &(struct tracker_extent){ age, age, steps, steps });
-	give(f, cell, .bytes = live ? -life->size : 0, .age_bin = histogram_bin(age),
+	give_weight(f, cell, weight);
+	give(f, cell, .bytes = live ? -life->size * weight : 0, .age_bin = histogram_bin(age),
 	     .steps_bin = histogram_bin(steps), .blocks = -live,
 	     .ended = death->end != LIFE_NEVER);
-	if (death->end == LIFE_NEVER && is_leak(f, life))
-		give(f, cell, .bytes = life->size, .leak = true);
+	if (death->end == LIFE_NEVER && is_leak(f, life)) {
+		give_weight(f, cell, weight);
+		give(f, cell, .bytes = life->size * weight, .leak = true);
+	}
 }
 
 static void tracker_on_resize(void *context, const struct replay_process *process,
@@ -285,8 +310,8 @@ static void on_vtable(void *context, const struct replay_process *process, const
 	cell = cell_of(f, process, life, life->vtable);
 	if (set_of(f, old) == set_of(f, cell))
 		return; /* a type that becomes known does not end an episode */
-	give_live(f, old, life, -1);
-	give_live(f, cell, life, 1);
+	give_live(f, old, process, life, -1);
+	give_live(f, cell, process, life, 1);
 }
 
 /* Ends processes at their time: their blocks are no longer live, though the replay reports their
@@ -304,7 +329,7 @@ static uint64_t tracker_on_moment(void *context, const struct replay *replay, ui
 		replay_each(p, life)
 		{
 			if (!life->inherited)
-				give_live(f, cell_of(f, p, life, life->vtable), life, -1);
+				give_live(f, cell_of(f, p, life, life->vtable), p, life, -1);
 		}
 		f->ended[p->id - 1] = true;
 	}
@@ -338,6 +363,7 @@ struct shiny_err *tracker_run(struct store *store, const struct filter *filter,
 {
 	struct follower f = { .breakdown = breakdown,
 			      .trackers = trackers,
+			      .weight = 1,
 			      .stack_count = breakdown->stack_count };
 	struct replay_observer observer = { .context = &f,
 					    .birth = tracker_on_birth,

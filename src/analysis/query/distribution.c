@@ -13,17 +13,17 @@ static void reach(struct distribution *d, uint64_t least, uint64_t most)
 		d->most = most;
 }
 
-void distribution_add(struct distribution *d, uint64_t value, bool censored)
+void distribution_add(struct distribution *d, uint64_t value, uint64_t count, bool censored)
 {
-	histogram_add(censored ? &d->censored_bins : &d->ended_bins, histogram_bin(value), 1);
+	histogram_add(censored ? &d->censored_bins : &d->ended_bins, histogram_bin(value), count);
 	if (censored) {
-		d->censored++;
+		d->censored += count;
 		return;
 	}
 	reach(d, value, value);
-	d->ended++;
-	d->sum += (double)value;
-	log_sum_add(&d->logs, value);
+	d->ended += count;
+	d->sum += (double)value * (double)count;
+	log_sum_add_many(&d->logs, value, count);
 }
 
 void distribution_expect(const struct distribution *d, uint64_t value)

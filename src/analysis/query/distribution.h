@@ -30,7 +30,9 @@ struct distribution { /* zeroed: empty */
 	uint64_t least, most;     /* of the ended; 0 and 0: none */
 };
 
-void distribution_add(struct distribution *distribution, uint64_t value, bool censored);
+/* Adds a value of `count` blocks. */
+void distribution_add(struct distribution *distribution, uint64_t value, uint64_t count,
+		      bool censored);
 /* Prefetches the bin of a value. */
 void distribution_expect(const struct distribution *distribution, uint64_t value);
 void distribution_merge(struct distribution *to, const struct distribution *from);

@@ -31,7 +31,7 @@ static void live_peak_on_birth(void *context, const struct replay_process *p,
 	struct live_peak *k = context;
 
 	k->clock = life->birth;
-	change(k, p, 1, life->size);
+	change(k, p, replay_weight(p, life), life->size * replay_weight(p, life));
 }
 
 static void live_peak_on_death(void *context, const struct replay_process *p,
@@ -42,7 +42,7 @@ static void live_peak_on_death(void *context, const struct replay_process *p,
 	if (death->end == LIFE_NEVER || life->inherited)
 		return;
 	k->clock = death->time;
-	change(k, p, -UINT64_C(1), -life->size);
+	change(k, p, -replay_weight(p, life), -life->size * replay_weight(p, life));
 }
 
 static void live_peak_on_resize(void *context, const struct replay_process *p,

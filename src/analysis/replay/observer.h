@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <shiny/wire/sample_weight.h>
+
 #include "../../store/event.h"
 #include "life_map.h"
 
@@ -41,6 +43,7 @@ struct replay_process {
 	uint32_t id, parent;
 	uint64_t start, end;      /* ns; end: of the process or of the recording */
 	uint64_t births, bytes;   /* so far; bytes: of the live blocks */
+	uint64_t sample;          /* mean of its sample, bytes; 0: every block was recorded */
 	uint64_t forked;          /* ns; 0: not forked, or it has its parent's blocks already */
 	bool wanted;		  /* in the filter: observers see it */
 	bool early;		  /* exec replaced it, or it ended before the session's end: its
@@ -48,6 +51,14 @@ struct replay_process {
 	bool told;                /* it had an event */
 	struct life_map blocks;   /* live blocks */
 };
+
+/* Returns how many blocks this one counts as: more than 1 where blocks are a sample. */
+static inline uint64_t replay_weight(const struct replay_process *process, const struct life *life)
+{
+	return __builtin_expect(!process->sample, 1)
+		       ? 1
+		       : shiny_sample_weight(life->size, process->sample);
+}
 
 /* An observer's per-event table. The replay prefetches its rows some events ahead, as they are
  * mostly in no cache. */

@@ -585,7 +585,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	if (!err)
 		err = query_format(store, &q,
 				   "SELECT s.process, s.parent, s.start_ns, s.end_ns, s.forked_ns, "
-				   "%s, s.early OR s.ending = 'replaced' "
+				   "%s, s.early OR s.ending = 'replaced', s.sample "
 				   "FROM v_processes s",
 				   filter->where);
 	QUERY_EACH (q, err) {
@@ -600,6 +600,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		p->forked = (uint64_t)query_number(q, 4);
 		p->wanted = query_number(q, 5) != 0;
 		p->early = query_number(q, 6) != 0;
+		p->sample = (uint64_t)query_number(q, 7);
 	}
 	query_end(q);
 	order_forks(run);

@@ -276,9 +276,11 @@ struct memory_count {
 	size_t types;
 };
 
-static void count_live(struct memory_count *c, struct live *live, uint32_t type,
+static void count_live(struct memory_count *c, struct live *live, const struct replay_process *p,
 		       const struct life *life)
 {
+	uint64_t bytes = life->size * replay_weight(p, life);
+	uint32_t type = replay_type(p, life);
 	unsigned heap = heap_of(life->api);
 
 	type = type < c->types ? type : 0;
@@ -286,8 +288,8 @@ static void count_live(struct memory_count *c, struct live *live, uint32_t type,
 		*vec_push(&live->types) = (struct live_type){ .type = type };
 		c->index[type] = (uint32_t)live->types.count;
 	}
-	live->types.at[c->index[type] - 1].bytes[heap] += life->size;
-	live->bytes[heap] += life->size;
+	live->types.at[c->index[type] - 1].bytes[heap] += bytes;
+	live->bytes[heap] += bytes;
 }
 
 static uint64_t at_moment(void *context, const struct replay *replay, uint64_t moment)
@@ -304,7 +306,7 @@ static uint64_t at_moment(void *context, const struct replay *replay, uint64_t m
 		if (live->moment != moment || !p)
 			continue;
 		memset(c->index, 0, c->types * sizeof(*c->index));
-		replay_each(p, life) count_live(c, live, replay_type(p, life), life);
+		replay_each(p, life) count_live(c, live, p, life);
 	}
 	return ++c->next < c->moment_count ? c->moments[c->next] : UINT64_MAX;
 }

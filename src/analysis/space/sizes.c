@@ -89,32 +89,34 @@ static unsigned octave_of(uint64_t size)
 	return size <= 8 ? 0 : 61 - (unsigned)__builtin_clzll(size - 1);
 }
 
-static void add_born(struct size_sums *sums, uint64_t size, const struct size_room *room)
+static void add_born(struct size_sums *sums, uint64_t size, uint64_t blocks,
+		     const struct size_room *room)
 {
-	sums->blocks++;
-	sums->bytes += size;
-	sums->usable += room->usable;
-	sums->slots += room->slot;
+	sums->blocks += blocks;
+	sums->bytes += size * blocks;
+	sums->usable += room->usable * blocks;
+	sums->slots += room->slot * blocks;
 }
 
-static void add_live(struct size_sums *sums, uint64_t size, const struct size_room *room)
+static void add_live(struct size_sums *sums, uint64_t size, uint64_t blocks,
+		     const struct size_room *room)
 {
-	sums->live++;
-	sums->live_bytes += size;
-	sums->live_usable += room->usable;
-	sums->live_slots += room->slot;
+	sums->live += blocks;
+	sums->live_bytes += size * blocks;
+	sums->live_usable += room->usable * blocks;
+	sums->live_slots += room->slot * blocks;
 }
 
-static void correlate(struct sizes_count *c, uint64_t size, double y)
+static void correlate(struct sizes_count *c, uint64_t size, double blocks, double y)
 {
 	double x = size <= SMALL ? c->log_of[size] : log((double)size);
 
-	c->logs.count++;
-	c->logs.x += x;
-	c->logs.y += y;
-	c->logs.xx += x * x;
-	c->logs.yy += y * y;
-	c->logs.xy += x * y;
+	c->logs.count += blocks;
+	c->logs.x += x * blocks;
+	c->logs.y += y * blocks;
+	c->logs.xx += x * x * blocks;
+	c->logs.yy += y * y * blocks;
+	c->logs.xy += x * y * blocks;
 }
 
 static double correlation(const struct sizes_count *c)
@@ -143,6 +145,7 @@ static void count_death(void *context, const struct replay_process *process,
 	     live = persistent && !process->early && !life->inherited;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
 	double log_age = persistent || age < 2 ? 0 : log((double)age);
+	uint64_t blocks = replay_weight(process, life);
 
 	if (!life->inherited) {
 		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -152,23 +155,24 @@ static void count_death(void *context, const struct replay_process *process,
 				row->least = life->size;
 			if (life->size > row->most)
 				row->most = life->size;
-			add_born(&row->sums, life->size, &room);
-			row->persistent += persistent;
-			row->ended += !persistent;
-			row->log_sum += log_age;
+			add_born(&row->sums, life->size, blocks, &room);
+			row->persistent += persistent ? blocks : 0;
+			row->ended += persistent ? 0 : blocks;
+			row->log_sum += log_age * (double)blocks;
 		}
-		add_born(&octave->sums, life->size, &room);
-		distribution_add(&octave->ages, age, persistent);
+		add_born(&octave->sums, life->size, blocks, &room);
+		distribution_add(&octave->ages, age, blocks, persistent);
 		if (!persistent)
-			correlate(c, life->size, log_age);
-		c->aligned += life->api == SHINY_API_MEMALIGN ||
-			      life->api == SHINY_API_NEW_ALIGNED ||
-			      life->api == SHINY_API_NEW_ARRAY_ALIGNED;
+			correlate(c, life->size, (double)blocks, log_age);
+		c->aligned += (life->api == SHINY_API_MEMALIGN ||
+			       life->api == SHINY_API_NEW_ALIGNED ||
+			       life->api == SHINY_API_NEW_ARRAY_ALIGNED) *
+			      blocks;
 	}
 	if (live) {
 		for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-			add_live(&rows[i]->sums, life->size, &room);
-		add_live(&octave->sums, life->size, &room);
+			add_live(&rows[i]->sums, life->size, blocks, &room);
+		add_live(&octave->sums, life->size, blocks, &room);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "../../base/mem.h"
 #include "../../base/row_order.h"
 #include "../../base/units.h"
+#include "../../store/contents.h"
 #include "../replay/page_count.h"
 #include "../replay/process_ends.h"
 #include "../totals/process_names.h"
@@ -80,25 +81,25 @@ static void look(struct activity_tally *t, uint64_t time)
 	}
 }
 
-static void born(struct activity_tally *t, const struct life *life, bool live)
+static void born(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live)
 {
-	t->now.allocs++;
-	t->now.alloc_bytes += life->size;
+	t->now.allocs += blocks;
+	t->now.alloc_bytes += life->size * blocks;
 	if (!live)
 		return;
-	t->now.blocks++;
-	t->now.bytes += life->size;
+	t->now.blocks += blocks;
+	t->now.bytes += life->size * blocks;
 	look(t, life->birth);
 }
 
-static void died(struct activity_tally *t, const struct life *life, bool live)
+static void died(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live)
 {
-	t->now.frees++;
-	t->now.free_bytes += life->size;
+	t->now.frees += blocks;
+	t->now.free_bytes += life->size * blocks;
 	if (!live)
 		return;
-	t->now.blocks--;
-	t->now.bytes -= life->size;
+	t->now.blocks -= blocks;
+	t->now.bytes -= life->size * blocks;
 }
 
 static void activity_on_birth(void *context, const struct replay_process *p,
@@ -106,9 +107,10 @@ static void activity_on_birth(void *context, const struct replay_process *p,
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
+	uint64_t blocks = replay_weight(p, life);
 
-	born(t, life, !t->ended);
-	born(&r->total, life, !t->ended);
+	born(t, life, blocks, !t->ended);
+	born(&r->total, life, blocks, !t->ended);
 	if (r->with_pages)
 		page_counts_add(&r->pages, p->id, life);
 }
@@ -118,10 +120,11 @@ static void activity_on_death(void *context, const struct replay_process *p,
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
+	uint64_t blocks = replay_weight(p, life);
 
 	if (life->inherited && death->end != LIFE_NEVER) { /* counts as a free only */
-		t->now.frees++;
-		r->total.now.frees++;
+		t->now.frees += blocks;
+		r->total.now.frees += blocks;
 	}
 	if (life->inherited)
 		return;
@@ -133,8 +136,8 @@ static void activity_on_death(void *context, const struct replay_process *p,
 		page_counts_last(&r->pages);
 		return;
 	}
-	died(t, life, !t->ended);
-	died(&r->total, life, !t->ended);
+	died(t, life, blocks, !t->ended);
+	died(&r->total, life, blocks, !t->ended);
 	if (r->with_pages)
 		page_counts_remove(&r->pages, p->id, life);
 }
@@ -394,6 +397,7 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 	struct phase_log *log = NULL;
 	bool rows = flags & ACTIVITY_PHASE_ROWS;
 	struct shiny_err *err = session_duration(store, &a.duration);
+	uint64_t sample = 0;
 
 	if (!err)
 		err = set_intervals(&a, interval);
@@ -401,7 +405,10 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 		err = groups_load(store, GROUP_TYPE, flags & ACTIVITY_FULL_NAMES, &groups[0]);
 	if (!err && rows)
 		err = groups_load(store, GROUP_SITE, false, &groups[1]);
-	if (!err && rows)
+	if (!err)
+		err = contents_sample(store, &sample);
+	/* a block of a sample counts as many, for which the log has no room */
+	if (!err && rows && !sample)
 		log = phase_log_create(a.interval, a.count,
 				       (const size_t[]){ groups[0].count, groups[1].count });
 	if (!err)

@@ -82,8 +82,8 @@ static void leaks_on_birth(void *context, const struct replay_process *process,
 
 	if (life->inherited)
 		return;
-	live->blocks++;
-	live->bytes += life->size;
+	live->blocks += replay_weight(process, life);
+	live->bytes += life->size * replay_weight(process, life);
 	count_work(c);
 }
 
@@ -102,6 +102,7 @@ static void on_vtable(void *context, const struct replay_process *process, const
 {
 	struct leaks_count *c = context;
 	struct life old = *life;
+	uint64_t blocks = replay_weight(process, life);
 	struct leaks_live *from, *to;
 
 	if (life->inherited)
@@ -109,10 +110,10 @@ static void on_vtable(void *context, const struct replay_process *process, const
 	old.vtable = before;
 	from = &c->live[groups_find(c->groups, process, &old)];
 	to = &c->live[groups_find(c->groups, process, life)];
-	from->blocks--;
-	from->bytes -= life->size;
-	to->blocks++;
-	to->bytes += life->size;
+	from->blocks -= blocks;
+	from->bytes -= life->size * blocks;
+	to->blocks += blocks;
+	to->bytes += life->size * blocks;
 }
 
 static void leaks_on_death(void *context, const struct replay_process *process,
@@ -121,23 +122,24 @@ static void leaks_on_death(void *context, const struct replay_process *process,
 	struct leaks_count *c = context;
 	uint32_t group = groups_find(c->groups, process, life);
 	struct leak_row *row = &c->rows[group];
+	uint64_t blocks = replay_weight(process, life), bytes = life->size * blocks;
 
-	c->live[group].made += !life->inherited;
 	if (!life->inherited) {
-		c->live[group].blocks--;
-		c->live[group].bytes -= life->size;
+		c->live[group].made += blocks;
+		c->live[group].blocks -= blocks;
+		c->live[group].bytes -= bytes;
 	}
 	if (death->end != LIFE_NEVER || life->inherited)
 		return;
 	if (suppressions_hide(c->suppressions, life->stack)) {
-		row->suppressed++;
-		c->suppressed_bytes += life->size;
+		row->suppressed += blocks;
+		c->suppressed_bytes += bytes;
 		return;
 	}
-	row->blocks++;
-	row->bytes += life->size;
-	row->abandoned += process->early;
-	row->abandoned_bytes += process->early ? life->size : 0;
+	row->blocks += blocks;
+	row->bytes += bytes;
+	row->abandoned += process->early ? blocks : 0;
+	row->abandoned_bytes += process->early ? bytes : 0;
 	if (life->birth > row->youngest_ns ||
 	    (life->birth == row->youngest_ns && life->stack > row->stack))
 		row->stack = life->stack;

@@ -27,7 +27,7 @@ enum population population_of(uint64_t age, uint64_t duration)
 /* A block that has ended, with the values to count. */
 struct lifetimes_ended {
 	struct lifetime_row *row;
-	uint64_t age, size;
+	uint64_t age, size, blocks;
 	enum life_end end;
 	bool elsewhere, temporary;
 };
@@ -50,26 +50,26 @@ static void count_ended(struct lifetimes_count *c, const struct lifetimes_ended 
 	struct lifetime_row *row = e->row;
 	enum population population = population_of(e->age, c->duration);
 
-	row->blocks++;
-	row->bytes += e->size;
+	row->blocks += e->blocks;
+	row->bytes += e->size * e->blocks;
 	switch (e->end) {
 	case LIFE_FREED:
 	case LIFE_REALLOCED:
-		row->destroyed++;
-		row->elsewhere += e->elsewhere;
+		row->destroyed += e->blocks;
+		row->elsewhere += e->elsewhere * e->blocks;
 		row->temporary += e->temporary;
 		break;
 	case LIFE_REUSED:
 	case LIFE_RELEASED:
-		row->reused++;
+		row->reused += e->blocks;
 		break;
 	default:
-		row->persistent++;
+		row->persistent += e->blocks;
 		break;
 	}
-	distribution_add(&row->ages, e->age, e->end == LIFE_NEVER);
-	row->population[population]++;
-	row->population_bytes[population] += e->size;
+	distribution_add(&row->ages, e->age, e->blocks, e->end == LIFE_NEVER);
+	row->population[population] += e->blocks;
+	row->population_bytes[population] += e->size * e->blocks;
 }
 
 static void count_death(void *context, const struct replay_process *process,
@@ -92,9 +92,12 @@ static void count_death(void *context, const struct replay_process *process,
 		.row = &c->rows[group],
 		.age = death->time > life->birth ? death->time - life->birth : 0,
 		.size = life->size,
+		.blocks = replay_weight(process, life),
 		.end = death->end,
 		.elsewhere = death->thread != life->thread,
-		.temporary = process->births == life->number + (death->end == LIFE_REALLOCED)
+		/* a sample does not have what came next */
+		.temporary = !process->sample && process->births ==
+				     life->number + (death->end == LIFE_REALLOCED)
 	};
 	for (const char *at = (const char *)place->row; at < (const char *)(place->row + 1);
 	     at += 64)

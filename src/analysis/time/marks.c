@@ -29,12 +29,12 @@ static void marks_on_birth(void *context, const struct replay_process *process,
 			   const struct life *life)
 {
 	struct mark_counter *c = context;
+	uint64_t blocks = replay_weight(process, life);
 
-	(void)process;
-	c->live++;
-	c->live_bytes += life->size;
-	c->marks->rows[c->at].allocs++;
-	c->marks->rows[c->at].bytes += life->size;
+	c->live += blocks;
+	c->live_bytes += life->size * blocks;
+	c->marks->rows[c->at].allocs += blocks;
+	c->marks->rows[c->at].bytes += life->size * blocks;
 	raise_peak(c);
 }
 
@@ -42,15 +42,15 @@ static void marks_on_death(void *context, const struct replay_process *process,
 			   const struct life *life, const struct life_death *death)
 {
 	struct mark_counter *c = context;
+	uint64_t blocks = replay_weight(process, life);
 
-	(void)process;
 	if (death->end == LIFE_NEVER)
 		return; /* counted after the pass */
-	c->marks->rows[c->at].frees++;
+	c->marks->rows[c->at].frees += blocks;
 	if (life->inherited)
 		return;
-	c->live--;
-	c->live_bytes -= life->size;
+	c->live -= blocks;
+	c->live_bytes -= life->size * blocks;
 }
 
 static void marks_on_resize(void *context, const struct replay_process *process,
@@ -93,8 +93,10 @@ static uint64_t marks_on_moment(void *context, const struct replay *replay, uint
 	while ((gone = process_ends_take(&c->ends, replay, moment)))
 		replay_each(gone, life)
 		{
-			c->live -= !life->inherited;
-			c->live_bytes -= life->inherited ? 0 : life->size;
+			uint64_t blocks = life->inherited ? 0 : replay_weight(gone, life);
+
+			c->live -= blocks;
+			c->live_bytes -= life->size * blocks;
 		}
 	next = process_ends_time(&c->ends, replay);
 	if (c->at + 1 < m->count && before(&m->rows[c->at + 1]) < next)

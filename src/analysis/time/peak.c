@@ -33,7 +33,7 @@ struct peak_cell {	       /* the counts of a group at a moment */
 struct peak_end { /* an end of a block that lived at the moment */
 	struct group_key key;
 	uint32_t tag;
-	uint64_t size;
+	uint64_t blocks, bytes;
 	bool soon; /* it ends within `soon` ns */
 };
 enum { PEAK_ENDS = 256 };
@@ -175,10 +175,10 @@ static void count_ends(const struct peak_tracker *w, struct moment *m)
 	for (size_t i = 0; i < m->end_count; i++) {
 		struct peak_cell *cell = cell_get(m, of[i]);
 
-		cell->blocks++;
-		cell->bytes += m->ends[i].size;
-		cell->soon_blocks += m->ends[i].soon;
-		cell->soon_bytes += m->ends[i].soon ? m->ends[i].size : 0;
+		cell->blocks += m->ends[i].blocks;
+		cell->bytes += m->ends[i].bytes;
+		cell->soon_blocks += m->ends[i].soon ? m->ends[i].blocks : 0;
+		cell->soon_bytes += m->ends[i].soon ? m->ends[i].bytes : 0;
 	}
 	m->end_count = 0;
 }
@@ -283,16 +283,17 @@ static void peak_on_birth(void *context, const struct replay_process *p, const s
 {
 	struct peak_tracker *w = context;
 	struct account *a = account_of(w, p);
+	uint64_t blocks = replay_weight(p, life);
 
 	now(w, life->birth);
 	if (a->ended != UINT64_MAX)
 		return;
 	if (!life->size)
 		settle(w, p, 1);
-	a->blocks++;
-	a->bytes += life->size;
-	w->blocks++;
-	w->bytes += life->size;
+	a->blocks += blocks;
+	a->bytes += life->size * blocks;
+	w->blocks += blocks;
+	w->bytes += life->size * blocks;
 	look(w, a, life->birth);
 }
 
@@ -309,7 +310,10 @@ static void count_all(struct peak_tracker *w, const struct replay_process *p,
 		      const struct life *life, const struct life_death *death, uint64_t correct)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *of[PEAK_MARKS + 2];
-	struct peak_end end = { .tag = life->tag, .size = life->size };
+	uint64_t blocks = replay_weight(p, life);
+	struct peak_end end = { .tag = life->tag,
+				.blocks = blocks,
+				.bytes = life->size * blocks };
 	size_t count = 0;
 
 	for (size_t i = 0; life->birth <= w->newest && i < w->mark_count; i++)
@@ -333,6 +337,7 @@ static void peak_on_death(void *context, const struct replay_process *p, const s
 	struct peak_tracker *w = context;
 	struct account *a = account_of(w, p);
 	bool goes_on = death->next && death->next->address && !death->next->outside;
+	uint64_t blocks = replay_weight(p, life);
 
 	if (life->inherited)
 		return;
@@ -341,10 +346,10 @@ static void peak_on_death(void *context, const struct replay_process *p, const s
 	count_all(w, p, life, death, 0);
 	if (death->end == LIFE_NEVER || a->ended != UINT64_MAX)
 		return;
-	a->blocks--;
-	a->bytes -= life->size;
-	w->blocks--;
-	w->bytes -= life->size;
+	a->blocks -= blocks;
+	a->bytes -= life->size * blocks;
+	w->blocks -= blocks;
+	w->bytes -= life->size * blocks;
 	if (!goes_on) /* else its new block's birth follows, and both are one change */
 		look(w, a, death->time);
 }

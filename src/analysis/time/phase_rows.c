@@ -52,8 +52,8 @@ static void phase_rows_on_death(void *context, const struct replay_process *p,
 	struct phase_log_row what = { .stays = phase_stays(p, death),
 				      .groups = { groups_find(c->groups[0], p, life),
 						  groups_find(c->groups[1], p, life) },
-				      .blocks = 1,
-				      .bytes = life->size };
+				      .blocks = replay_weight(p, life),
+				      .bytes = life->size * replay_weight(p, life) };
 
 	if (life->inherited)
 		return;
@@ -120,7 +120,7 @@ struct shiny_err *phase_rows_load(struct store *store, const struct filter *filt
 
 	for (unsigned i = 0; i < 2; i++)
 		c.rows[i] = mem_zero(phase_count * groups[i].count, sizeof(*c.rows[i]));
-	if (!count_log(&c, log))
+	if (!log || !count_log(&c, log))
 		err = replay_run(store, filter, &observer, 1,
 				 progress ? "attributing phases" : NULL);
 	for (size_t i = 0; !err && i < phase_count; i++) {

@@ -50,7 +50,7 @@ static inline bool phase_stays(const struct replay_process *process, const struc
 }
 
 /* Fills in `types` and `sites` of each phase. `groups`: types, call sites; `log` has all blocks by
- * these, except inherited ones. */
+ * these, except inherited ones; NULL: the events are read for them. */
 SHINY_MUST_CHECK struct shiny_err *phase_rows_load(struct store *store, const struct filter *filter,
 						   const struct groups groups[2],
 						   struct phase_log *log, bool progress,

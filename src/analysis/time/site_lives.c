@@ -35,7 +35,8 @@ static void site_lives_on_birth(void *context, const struct replay_process *proc
 				const struct life *life)
 {
 	if (site_lives_counted(life))
-		change_live(context, process, (int64_t)life->size, life->birth);
+		change_live(context, process,
+			    (int64_t)(life->size * replay_weight(process, life)), life->birth);
 }
 
 static void site_lives_on_death(void *context, const struct replay_process *process,
@@ -45,18 +46,19 @@ static void site_lives_on_death(void *context, const struct replay_process *proc
 	struct site_lives *out = c->out;
 	uint64_t age = death->time > life->birth ? death->time - life->birth : 0;
 	enum population population = population_of(age, out->duration);
+	uint64_t blocks = replay_weight(process, life);
 
 	if (life->inherited)
 		return;
 	if (!site_lives_counted(life)) {
-		out->objects++;
+		out->objects += blocks;
 		if (population == POPULATION_SHORT)
-			out->short_objects[groups_find(&out->sites, process, life)]++;
+			out->short_objects[groups_find(&out->sites, process, life)] += blocks;
 		return;
 	}
-	out->lives[groups_find(&out->sites, process, life)][population]++;
+	out->lives[groups_find(&out->sites, process, life)][population] += blocks;
 	if (death->end != LIFE_NEVER)
-		change_live(c, process, -(int64_t)life->size, death->time);
+		change_live(c, process, -(int64_t)(life->size * blocks), death->time);
 }
 
 /* Ends processes: their blocks end with them, though the replay reports no death. */

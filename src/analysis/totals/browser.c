@@ -194,9 +194,10 @@ static void count_dump(struct browser_sample *sample, const struct replay_proces
 	replay_each(p, life)
 	{
 		bool collected = life->api == SHINY_API_COLLECTED;
+		uint64_t blocks = replay_weight(p, life);
 
-		heaps[collected].objects++;
-		heaps[collected].bytes += collected ? whole(life) : life->size;
+		heaps[collected].objects += blocks;
+		heaps[collected].bytes += (collected ? whole(life) : life->size) * blocks;
 	}
 	for (size_t i = 0; i < sample->count; i++) {
 		bool collected = strcmp(sample->rows[i].name, oilpan_name) == 0;
@@ -219,8 +220,8 @@ static void count_snapshot(struct browser_count *c, struct browser_sample *sampl
 		if (life->api != SHINY_API_COLLECTED)
 			continue;
 		side = &c->types[groups_find(&c->groups, p, life)];
-		side->objects++;
-		side->bytes += whole(life) < LARGE_BYTES ? whole(life) : 0;
+		side->objects += replay_weight(p, life);
+		side->bytes += whole(life) < LARGE_BYTES ? whole(life) * replay_weight(p, life) : 0;
 	}
 	for (size_t i = 0; i < c->groups.count; i++) {
 		const char *name = c->groups.names[i];

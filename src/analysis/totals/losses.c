@@ -69,6 +69,8 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	query_end(q);
 	if (!err && losses.incomplete)
 		err = contents_event_count(store, &losses.events);
+	if (!err)
+		err = contents_sample(store, &losses.sample);
 	if (err)
 		return err;
 	*out = shiny_steal(losses);

@@ -25,6 +25,7 @@ struct losses {
 	bool incomplete;       /* the recording was not finished: the file ends at the last
 	                        * commit, */
 	uint64_t events;       /* in the file; 0: the recording is complete */
+	uint64_t sample;       /* mean of the sample, bytes; 0: all blocks were recorded */
 };
 
 SHINY_MUST_CHECK struct shiny_err *losses_load(struct store *store, struct losses *out);

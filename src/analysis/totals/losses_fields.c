@@ -15,6 +15,9 @@ static const struct field row_fields[] = {
 	FIELD_LAST
 };
 const struct field losses_fields[] = {
+	{ FIELD_BYTES("sample", struct losses, sample), .optional = true,
+	  .help = "SHINY_SAMPLE: the blocks are a sample, and counts and bytes are estimates from "
+		  "it" },
 	{ FIELD_COUNT("lost", struct losses, lost), .help = "the sum of all losses" },
 	{ FIELD_WORKED_OUT("complete", FLAG, get_complete),
 	  .help = "the recording was finished" },

@@ -80,8 +80,8 @@ const struct field process_row_fields[] = {
 };
 const struct field processes_fields[] = {
 	{ FIELD_ROWS("rows", struct processes, rows, count, process_row_fields), .limited = true,
-	  .shows = "process pid_text id_text/9 allocs frees/4 live/3 live_bytes peak_bytes/5 "
-		   "threads/7 time/6 ending_text/8 attach/2",
+	  .shows = "process pid_text id_text/9 allocs frees/4 live/3 live_bytes margin/4 "
+		   "peak_bytes/5 threads/7 time/6 ending_text/8 attach/2",
 	  .help = "a process, parents before their children" },
 	FIELD_LAST
 };

@@ -144,8 +144,8 @@ const struct field sites_fields[] = {
 	{ FIELD_OBJECT("total", RESULT, total, sums_fields),
 	  .help = "the sums of all rows, also of those that --limit leaves out" },
 	{ FIELD_ROWS("rows", RESULT, rows, count, site_row_fields), .limited = true,
-	  .shows = "share bar/8 live_bytes live/4 allocs/3 frees/6 bytes/5 peak_bytes/9 stacks/10 "
-		   "site where/2 type_or_types/7 module_name/11",
+	  .shows = "share bar/8 live_bytes margin/4 live/4 allocs/3 frees/6 bytes/5 peak_bytes/9 "
+		   "stacks/10 site where/2 type_or_types/7 module_name/11",
 	  .help = "a call site" },
 	FIELD_LAST
 };

@@ -99,8 +99,8 @@ const struct field types_fields[] = {
 	  .skip = is_unused,
 	  .shows = "name of_allocations of_bytes of_live_bytes allocs/1 meaning/2" },
 	{ FIELD_ROWS("rows", RESULT, rows, count, type_row_fields), .limited = true,
-	  .shows = "share bar/9 live_bytes live/1 allocs/2 frees/8 bytes/5 sites/7 class_bytes/10 "
-		   "name rule/4 confidence/3 source/11 module_name/12",
+	  .shows = "share bar/9 live_bytes margin/4 live/1 allocs/2 frees/8 bytes/5 sites/7 "
+		   "class_bytes/10 name rule/4 confidence/3 source/11 module_name/12",
 	  .help = "a type, container, rule, level of confidence or module" },
 	FIELD_LAST
 };

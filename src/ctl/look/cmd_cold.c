@@ -63,6 +63,7 @@ static const char *next_of_cold(const struct ctl *ctl)
 }
 
 const struct verb_body verb_cold = {
+	.needs = "how many blocks are not used",
 	.fields = cold_fields,
 	.size = sizeof(struct cold),
 	.load = load_cold,

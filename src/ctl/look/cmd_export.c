@@ -109,6 +109,8 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		flags |= PROFILE_PEAK;
 	if (options->given[OPT_FULL_NAMES])
 		flags |= PROFILE_FULL_NAMES;
+	if (form->each)
+		SHINY_TRY(verb_body_whole(ctl, store, "the list of all blocks"));
 	SHINY_TRY(profile_command(store, &command, &job.pid));
 	job.command = command;
 	SHINY_TRY(loss_text(store, &loss));

@@ -79,6 +79,7 @@ static void print_snapshots(struct ctl *ctl, const void *result)
 }
 
 const struct verb_body verb_edges = {
+	.needs = "who keeps what",
 	.fields = edge_growth_fields,
 	.size = sizeof(struct edge_growth),
 	.load = load_edges,
@@ -90,6 +91,7 @@ const struct verb_body verb_edges = {
 };
 
 const struct verb_body verb_growth = {
+	.needs = "each step of a buffer's growth",
 	.fields = growth_fields,
 	.size = sizeof(struct growth),
 	.load = load_growth,

@@ -139,6 +139,7 @@ static const struct field fields[] = {
 /* clang-format on */
 
 const struct verb_body verb_mismatches = {
+	.needs = "how each block ends",
 	.fields = fields,
 	.size = sizeof(struct mismatches),
 	.load = load_mismatches,

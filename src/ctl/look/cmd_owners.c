@@ -46,6 +46,7 @@ static struct shiny_err *load_owners(struct ctl *ctl, struct store *store,
 VERB_BODY_DEINIT(struct block_owners, block_owners_deinit)
 
 const struct verb_body verb_owners = {
+	.needs = "who keeps what",
 	.fields = block_owners_fields,
 	.size = sizeof(struct block_owners),
 	.load = load_owners,

@@ -307,6 +307,7 @@ static const char *next_of_pages(const struct ctl *ctl)
 }
 
 const struct verb_body verb_pages = {
+	.needs = "what a page is made of",
 	.fields = pages_fields,
 	.size = sizeof(struct pages),
 	.load = load_pages,

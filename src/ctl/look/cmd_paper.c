@@ -242,6 +242,7 @@ static const struct verb_body several_body = {
 };
 
 const struct verb_body verb_paper = {
+	.needs = "each object's state",
 	.fields = paper_fields,
 	.size = sizeof(struct paper),
 	.load = load_paper,

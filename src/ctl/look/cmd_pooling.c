@@ -103,6 +103,7 @@ static struct shiny_err *load_pooling(struct ctl *ctl, struct store *store,
 VERB_BODY_DEINIT(struct pooling, pooling_deinit)
 
 const struct verb_body verb_pooling = {
+	.needs = "what lies beside what",
 	.fields = pooling_fields,
 	.size = sizeof(struct pooling),
 	.load = load_pooling,

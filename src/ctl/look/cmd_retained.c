@@ -37,6 +37,7 @@ static const char *next_of_retained(const struct ctl *ctl)
 }
 
 const struct verb_body verb_retained = {
+	.needs = "who keeps what",
 	.fields = retained_fields,
 	.size = sizeof(struct retained),
 	.load = load_retained,

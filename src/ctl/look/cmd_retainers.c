@@ -28,6 +28,7 @@ static struct shiny_err *load_retainers(struct ctl *ctl, struct store *store,
 VERB_BODY_DEINIT(struct retainers, retainers_deinit)
 
 const struct verb_body verb_retainers = {
+	.needs = "who keeps what",
 	.fields = retainers_fields,
 	.size = sizeof(struct retainers),
 	.load = load_retainers,

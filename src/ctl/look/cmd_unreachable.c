@@ -51,6 +51,7 @@ static const char *next_of_unreachable(const struct ctl *ctl)
 }
 
 const struct verb_body verb_unreachable = {
+	.needs = "what nothing keeps",
 	.fields = unreachable_fields,
 	.size = sizeof(struct unreachable),
 	.load = load_unreachable,

@@ -369,6 +369,7 @@ static struct shiny_err *print_members(struct ctl *ctl, const struct answer *who
 }
 
 const struct verb_body verb_members = {
+	.needs = "which members are used",
 	.fields = layout_fields,
 	.size = sizeof(struct layout),
 	.load = load_members,

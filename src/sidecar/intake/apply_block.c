@@ -45,7 +45,7 @@ block_ended(struct output *output, struct stream *s, const struct entry *entry, 
 	int64_t age = ticks_scale(&output->ticks, (int64_t)(time - entry->birth));
 
 	stats_end(&p->stats, entry, how, ns, age > 0 ? (uint64_t)age : 0);
-	output->frees++;
+	output->frees += stats_weight(&p->stats, entry);
 	if (__builtin_expect(entry->flags & ENTRY_WATCHED, 0))
 		watched_ended(output, s, entry, false, time);
 	deaths_add(&p->deaths, entry, time, &output->ticks);
@@ -83,7 +83,7 @@ begin_block(struct output *output, struct stream *s, const struct entry *entry, 
 		block_replaced(output, s, cell, entry->birth, ns);
 	entry_fill(cell, entry);
 	stats_begin(&p->stats, entry, ns);
-	output->allocs++;
+	output->allocs += stats_weight(&p->stats, entry);
 	return true;
 }
 

@@ -288,6 +288,13 @@ static void put_tally(struct output *output, const struct process *p, const stru
 #undef IF_RARE
 	struct store_lifetime key = { .process = p->id, .stack = site->stack, .type = s->type };
 
+	if (!at_peak)
+		row.at_peak_variance = row.at_peak_bytes_variance = 0;
+	if (early) {
+		row.abandoned_variance = row.live_variance;
+		row.abandoned_bytes_variance = row.live_bytes_variance;
+		row.live_variance = row.live_bytes_variance = 0;
+	}
 	OUTPUT_PUT(output, store_put_stat, &row);
 	put_lifetimes(output, &key, &s->ended);
 	key.censored = true;

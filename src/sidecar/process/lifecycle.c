@@ -62,7 +62,7 @@ static struct process *process_create(struct session *session, struct ring_file 
 	p->command = command_text(ring->command);
 	p->name = started_name(p->executable, p->command);
 	registry_init(&p->registry);
-	stats_init(&p->stats, &session->output.total);
+	stats_init(&p->stats, &session->output.total, ring->sample);
 	total_begins(&session->output.total, p->start);
 	*vec_push(&people->all) = p;
 	p->id = (uint32_t)people->all.count;
@@ -105,7 +105,7 @@ struct process *process_heap(struct session *session, struct process *within, ui
 	p->pidfd = p->status = p->said = p->told = -1;
 	p->gone = p->closed = true; /* for whoever would ask the system about it */
 	registry_init(&p->registry);
-	stats_init(&p->stats, &session->output.second);
+	stats_init(&p->stats, &session->output.second, p->ring->sample);
 	total_begins(p->stats.total, p->start);
 	*vec_push(&people->all) = p;
 	p->id = (uint32_t)people->all.count;

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <shiny/wire/sample_weight.h>
+
 #include "../../base/mem.h"
 
 #define NOT_OURS "give the session directory of a recorded program"
@@ -140,6 +142,9 @@ static void copy_facts(struct ring_file *a)
 	a->pid = h->pid;
 	a->parent_pid = a->processes[0].parent_pid;
 	a->pid_namespace = h->pid_namespace;
+	a->sample = h->sample;
+	if (a->sample > SHINY_SAMPLE_MOST)
+		a->sample = SHINY_SAMPLE_MOST;
 	a->attach = h->attach;
 	a->depth = h->depth;
 	memcpy(a->boot_id, a->header->boot_id, sizeof(a->boot_id));

@@ -40,6 +40,7 @@ struct ring_file {
 	uint64_t start_ticks, start_realtime, start_boottime, ticks_per_second;
 	uint64_t self_at; /* address in the processes' memory */
 	uint64_t pid_namespace; /* inode of the namespace of `pid`; 0 unknown */
+	uint64_t sample; /* mean of its sample, bytes; 0: every block is recorded */
 	uint32_t clock, pid, parent_pid, attach, depth;
 	uint8_t boot_id[16];
 	char started_as[SHINY_STARTED_AS];

@@ -69,6 +69,7 @@ void output_put_process(struct output *output, const struct process *p)
 		.early = process_early(p),
 		.within = p->within ? p->within->id : 0,
 		.heap = p->within ? api_name(p->heap) : "",
+		.sample = p->ring->sample,
 	};
 
 	if (!output->store)

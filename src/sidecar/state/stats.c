@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/estimate.h"
 #include "../../base/hash.h"
 
 #define FIRST_BUCKET_NS UINT64_C(10000000)
@@ -12,9 +13,9 @@
 enum { SLAB_LEAST = 4096, SLAB_LARGEST = 9 };
 _Static_assert(SLAB_LEAST << SLAB_LARGEST == MEM_HUGE, "one huge page");
 
-void stats_init(struct stats *stats, struct total *total)
+void stats_init(struct stats *stats, struct total *total, uint64_t sample)
 {
-	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS, .total = total };
+	*stats = (struct stats){ .bucket_ns = FIRST_BUCKET_NS, .total = total, .sample = sample };
 	stats_site(stats, 0);
 }
 
@@ -255,6 +256,19 @@ __attribute__((noinline)) void stats_take_size(struct tally *s, uint64_t size)
 		s->min_size = size;
 }
 
+__attribute__((noinline, cold)) void stats_spread(struct tally *s, enum stats_spread of,
+						  uint64_t size, uint64_t weight)
+{
+	struct tally_rare *rare = stats_rare(s);
+	uint64_t *const sums[][2] = {
+		[SPREAD_ALLOCS] = { &rare->allocs_variance, &rare->bytes_variance },
+		[SPREAD_LIVE] = { &rare->live_variance, &rare->live_bytes_variance },
+		[SPREAD_AT_PEAK] = { &rare->at_peak_variance, &rare->at_peak_bytes_variance },
+	};
+
+	estimate_vary(sums[of][0], sums[of][1], size, weight);
+}
+
 void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size, uint64_t ns,
 		  uint64_t ticks)
 {
@@ -264,7 +278,7 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 	uint64_t difference = grows ? size - entry->size : entry->size - size;
 	struct bucket *bucket;
 
-	if (entry->flags & ENTRY_INHERITED)
+	if (entry->flags & ENTRY_INHERITED || stats->sample)
 		return;
 	site->live_bytes += size - entry->size;
 	stats->live.bytes += size - entry->size;
@@ -288,16 +302,23 @@ void stats_resize(struct stats *stats, const struct entry *entry, uint64_t size,
 
 void stats_live(struct stats *stats, const struct entry *entry, uint64_t age)
 {
-	struct tally *s = stats_count(stats, entry);
+	uint64_t blocks = stats_weight(stats, entry), size = entry->size * blocks;
+	struct tally *s = stats_count(stats, entry, blocks);
+	bool spreads = blocks != 1;
 
 	if (entry->flags & ENTRY_INHERITED)
 		return;
-	stats_rare(s)->live++;
-	stats_rare(s)->live_bytes += entry->size;
+	stats_rare(s)->live += blocks;
+	stats_rare(s)->live_bytes += size;
+	if (spreads)
+		stats_spread(s, SPREAD_LIVE, entry->size, blocks);
 	if (entry->birth <= stats->total->peak_newest &&
-	    (!stats->live.left || stats->total->peak.time < stats->live.left_at))
-		stats_at_peak(stats->total, s, 1, entry->size);
-	stats_count_bin(&stats_rare(s)->living, age, entry->size);
+	    (!stats->live.left || stats->total->peak.time < stats->live.left_at)) {
+		stats_at_peak(stats->total, s, blocks, size);
+		if (spreads)
+			stats_spread(s, SPREAD_AT_PEAK, entry->size, blocks);
+	}
+	stats_count_bin(&stats_rare(s)->living, age, blocks, size);
 }
 
 enum shiny_vptr_api stats_reading(const struct tally *s)
@@ -345,10 +366,22 @@ static void merge_rare(struct tally_rare *to, const struct tally_rare *from)
 	add_bins(&to->living, &from->living);
 }
 
+/* Leaves in `from` what merge_rare() is to add to `to`; counts of an earlier peak are void. */
+static void merge_peak_variance(struct tally *to, struct tally *from)
+{
+	struct tally *earlier = from->peak_round > to->peak_round   ? to
+				: from->peak_round < to->peak_round ? from
+								    : NULL;
+
+	if (earlier && earlier->rare)
+		earlier->rare->at_peak_variance = earlier->rare->at_peak_bytes_variance = 0;
+}
+
 void stats_merge(struct tally *to, struct tally *from)
 {
 	to->allocs += from->allocs;
 	to->bytes += from->bytes;
+	merge_peak_variance(to, from);
 	if (from->at_peak && from->peak_round >= to->peak_round) {
 		bool same = from->peak_round == to->peak_round;
 

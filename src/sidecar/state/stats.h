@@ -27,6 +27,10 @@
  * freed bytes: bytes begun less bytes ended are always the live ones, in each row and in each
  * bucket.
  *
+ * A block of a sample (SHINY_SAMPLE) counts as many blocks as it stands for (the wire's
+ * sample_weight.h), and the rows' sums of weight * (weight - 1) are the variances of their errors.
+ * An object keeps the size by which it was drawn.
+ *
  * Peaks are per site and follow births, which do not need the type. A site is a process's own index
  * of a session-wide stack id: events find their row by two array look-ups without a hash. A stack
  * from which threads with tags have allocated has further sites, one per tag, chained to the one
@@ -39,6 +43,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <shiny/wire/sample_weight.h>
 #include <shiny/wire/wire.h>
 
 #include "../../base/hash_table.h"
@@ -120,6 +125,7 @@ struct stats {
 	struct hash_table by_stack; /* indices of the sites without a tag */
 	struct total_part live;
 	struct total *total; /* of all processes */
+	uint64_t sample;     /* mean of the sample, bytes; 0: every block is recorded */
 
 	VEC(struct tally *) slabs; /* memory of the tallies */
 	size_t slab_used;          /* tallies used in the last slab */
@@ -132,7 +138,7 @@ struct stats {
 	struct bucket *current;
 };
 
-void stats_init(struct stats *stats, struct total *total);
+void stats_init(struct stats *stats, struct total *total, uint64_t sample);
 void stats_deinit(struct stats *stats);
 uint32_t stats_site(struct stats *stats, uint32_t stack); /* index of the site, created when new */
 /* Returns the site of the same stack for blocks of that tag, created when new. */
@@ -185,6 +191,19 @@ void stats_take_size(struct tally *tally, uint64_t size);
 /* Returns the row's rare counts, created when missing. */
 struct tally_rare *stats_rare(struct tally *tally);
 
+/* Adds to the variances of a row's sums: of all its blocks, of those that live at the end, of those
+ * that lived at the peak. */
+enum stats_spread { SPREAD_ALLOCS, SPREAD_LIVE, SPREAD_AT_PEAK };
+void stats_spread(struct tally *tally, enum stats_spread of, uint64_t size, uint64_t weight);
+
+/* Returns how many blocks this one counts as. */
+static inline uint64_t stats_weight(const struct stats *stats, const struct entry *entry)
+{
+	return __builtin_expect(!stats->sample, 1)
+		       ? 1
+		       : shiny_sample_weight(entry->size, stats->sample);
+}
+
 /* Returns the row of a site's blocks of a vtable. */
 static inline struct tally *stats_tally(struct stats *stats, struct site_stats *site,
 					uint32_t vtable)
@@ -194,13 +213,13 @@ static inline struct tally *stats_tally(struct stats *stats, struct site_stats *
 	return first && first->vtable == vtable ? first : stats_tally_slow(stats, site, vtable);
 }
 
-static inline void stats_count_bin(struct bins *bins, uint64_t ns, uint64_t bytes)
+static inline void stats_count_bin(struct bins *bins, uint64_t ns, uint64_t blocks, uint64_t bytes)
 {
 	unsigned bin = 63 - (unsigned)__builtin_clzll(ns | 1);
 
 	if (__builtin_expect(bin - bins->first >= bins->count, 0))
 		stats_reach_bin(bins, bin);
-	bins->at[bin - bins->first].count++;
+	bins->at[bin - bins->first].count += blocks;
 	bins->at[bin - bins->first].bytes += bytes;
 }
 
@@ -227,50 +246,54 @@ stats_begin(struct stats *stats, const struct entry *entry, uint64_t ns)
 {
 	struct site_stats *site = &stats->sites.at[entry->site];
 	struct bucket *bucket;
-	uint64_t size = entry->size;
+	uint64_t blocks = stats_weight(stats, entry), size = entry->size * blocks;
 
 	/* the line is written anyhow; a test for the first block would cost more */
 	site->api = entry->flags & ENTRY_API;
-	if (++site->live_blocks > site->peak_blocks)
+	site->live_blocks += blocks;
+	if (site->live_blocks > site->peak_blocks)
 		site->peak_blocks = site->live_blocks;
 	site->live_bytes += size;
 	if (site->live_bytes > site->peak_bytes) {
 		site->peak_bytes = site->live_bytes;
 		site->peak_time = entry->birth;
 	}
-	stats->live.blocks++;
+	stats->live.blocks += blocks;
 	stats->live.bytes += size;
-	total_raise(stats->total, 1, size, entry->birth);
+	total_raise(stats->total, blocks, size, entry->birth);
 	bucket = stats_bucket(stats, ns);
-	bucket->allocs++;
+	bucket->allocs += blocks;
 	bucket->alloc_bytes += size;
 }
 
 /* Counts a block in its row, once: when it ends, or is live at its process's end. */
 static inline __attribute__((always_inline)) struct tally *
-stats_count(struct stats *stats, const struct entry *entry)
+stats_count(struct stats *stats, const struct entry *entry, uint64_t blocks)
 {
 	struct tally *s = stats_tally(stats, &stats->sites.at[entry->site], entry->vtable);
 	unsigned flags = entry->flags, reading = (flags & ENTRY_READING) >> ENTRY_READING_SHIFT;
 	uint64_t size = entry->size;
 
-	s->settled += reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT;
+	if (reading == SHINY_VPTR_SETTLED || reading == SHINY_VPTR_EXIT)
+		s->settled += blocks;
 	s->complete |= (reading == SHINY_VPTR_SETTLED && !(flags & ENTRY_DOUBTED)) ||
 		       reading == SHINY_VPTR_EXIT;
 	if (reading == SHINY_VPTR_FREE)
-		s->dying++;
+		s->dying += blocks;
 	s->second_word = flags & ENTRY_SECOND_WORD;
 	if (size != s->last_size)
 		stats_take_size(s, size);
 	if (__builtin_expect(flags & ENTRY_INHERITED, 0)) {
-		stats_rare(s)->inherited++;
-		stats_rare(s)->inherited_bytes += size;
+		stats_rare(s)->inherited += blocks;
+		stats_rare(s)->inherited_bytes += size * blocks;
 		return s;
 	}
-	s->allocs++;
-	s->bytes += size;
+	s->allocs += blocks;
+	s->bytes += size * blocks;
 	if (flags & ENTRY_REALLOC)
-		stats_rare(s)->reallocs++;
+		stats_rare(s)->reallocs += blocks;
+	if (__builtin_expect(blocks != 1, 0))
+		stats_spread(s, SPREAD_ALLOCS, size, blocks);
 	return s;
 }
 
@@ -282,6 +305,8 @@ static inline void stats_at_peak(struct total *total, struct tally *s, uint64_t 
 		total->counted = true;
 		s->peak_round = total->round;
 		s->at_peak = s->at_peak_bytes = 0;
+		if (s->rare)
+			s->rare->at_peak_variance = s->rare->at_peak_bytes_variance = 0;
 	}
 	s->at_peak += blocks;
 	s->at_peak_bytes += bytes;
@@ -293,29 +318,32 @@ stats_end(struct stats *stats, const struct entry *entry, enum block_end how, ui
 	  uint64_t lifetime)
 {
 	struct site_stats *site = &stats->sites.at[entry->site];
-	struct tally *s = stats_count(stats, entry);
-	uint64_t size = entry->size;
+	uint64_t blocks = stats_weight(stats, entry), size = entry->size * blocks;
+	struct tally *s = stats_count(stats, entry, blocks);
 	struct bucket *bucket;
 
 	if (how == END_REUSED)
-		stats_rare(s)->reused++;
+		stats_rare(s)->reused += blocks;
 	else if (how == END_RELEASED)
-		stats_rare(s)->released++;
+		stats_rare(s)->released += blocks;
 	if (__builtin_expect(entry->flags & ENTRY_INHERITED, 0)) {
-		stats_rare(s)->inherited_frees++;
-		stats_bucket(stats, ns)->frees++;
+		stats_rare(s)->inherited_frees += blocks;
+		stats_bucket(stats, ns)->frees += blocks;
 		return;
 	}
-	if (entry->birth <= stats->total->peak_newest)
-		stats_at_peak(stats->total, s, 1, size);
-	stats_count_bin(&s->ended, lifetime, size);
-	site->live_blocks--;
+	if (entry->birth <= stats->total->peak_newest) {
+		stats_at_peak(stats->total, s, blocks, size);
+		if (__builtin_expect(blocks != 1, 0))
+			stats_spread(s, SPREAD_AT_PEAK, entry->size, blocks);
+	}
+	stats_count_bin(&s->ended, lifetime, blocks, size);
+	site->live_blocks -= blocks;
 	site->live_bytes -= size;
-	stats->live.blocks--;
+	stats->live.blocks -= blocks;
 	stats->live.bytes -= size;
-	total_lower(stats->total, 1, size);
+	total_lower(stats->total, blocks, size);
 	bucket = stats_bucket(stats, ns);
-	bucket->frees++;
+	bucket->frees += blocks;
 	bucket->free_bytes += size;
 }
 

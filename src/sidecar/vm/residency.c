@@ -135,6 +135,7 @@ enum { HITS = 1024, HIT_SHIFT = 16 };
 
 struct counting {
 	struct mappings_watch *watch;
+	const struct stats *stats;
 	struct part *hits[HITS];
 	uint64_t blocks, bytes;
 };
@@ -149,20 +150,21 @@ static void count_block(void *context, const struct entry *entry)
 	unsigned api = entry->flags & ENTRY_API;
 	bool other = api >= SHINY_API_COLLECTED;
 	uint64_t at = entry->address, end = at + entry->size;
+	uint64_t blocks = stats_weight(c->stats, entry);
 
 	if (!part || at < part->start || at >= part->end)
 		part = *hit = part_of(c->watch, at);
 	if (!other) {
-		c->blocks++;
-		c->bytes += entry->size;
+		c->blocks += blocks;
+		c->bytes += entry->size * blocks;
 	}
 	if (!part)
 		return;
-	*(other ? &part->other_blocks : &part->malloc_blocks) += 1;
+	*(other ? &part->other_blocks : &part->malloc_blocks) += blocks;
 	for (;; at = part++->end) {
 		uint64_t to = end < part->end ? end : part->end;
 
-		*(other ? &part->other_bytes : &part->malloc_bytes) += to - at;
+		*(other ? &part->other_bytes : &part->malloc_bytes) += (to - at) * blocks;
 		if (api > SHINY_API_COLLECTED)
 			part->heap = (uint8_t)api;
 		if (to == end || part + 1 == behind || part[1].start != part->end)
@@ -376,7 +378,7 @@ void residency_observe(struct mappings_watch *watch, struct process *p, uint64_t
 
 void residency_count(struct mappings_watch *watch, struct process *p)
 {
-	struct counting counting = { .watch = watch };
+	struct counting counting = { .watch = watch, .stats = &p->stats };
 
 	make_parts(watch, p, deal);
 	registry_each(&p->registry, count_block, &counting);

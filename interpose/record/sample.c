@@ -10,6 +10,7 @@
 #include "../core/granule.h"
 #include "../core/sys.h"
 #include "nursery.h"
+#include "probes.h"
 #include "process.h"
 #include "thread.h"
 
@@ -29,6 +30,9 @@ uint64_t si_sample_mean;
 __thread struct si_sample si_sample __attribute__((tls_model("initial-exec")));
 struct si_sampled_line *si_sampled;
 static uint32_t pages[PAGES];
+
+#define SEMAPHORE __attribute__((section(".probes")))
+unsigned short otel_memory_alloc_semaphore SEMAPHORE, otel_memory_free_semaphore SEMAPHORE;
 
 bool si_sample_make(uint64_t mean, struct shiny_header *header)
 {
@@ -144,6 +148,12 @@ static bool exchange(uint64_t *word, uint64_t from, uint64_t to)
 	return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+/* True if the key is that of an object of the second level. */
+static bool is_of_pool(uint64_t key)
+{
+	return SHINY_POOL_APIS >> (key >> SI_SAMPLED_API_SHIFT) & 1;
+}
+
 static bool enter_line(struct si_sampled_line *line, uint64_t key)
 {
 	for (unsigned i = 0; i < SI_SAMPLED_LANES; i++)
@@ -189,6 +199,8 @@ bool si_sample_find_slow(uint64_t key, bool take)
 				return false; /* freed twice at the same moment */
 			if (take)
 				pass(hash, level, (uint64_t)-1);
+			if (take && !is_of_pool(key))
+				si_probe_free(key & SI_SAMPLED_ADDRESS);
 			return true;
 		}
 		if (!__atomic_load_n(&line->passed, __ATOMIC_RELAXED))
@@ -229,6 +241,9 @@ static bool know(struct si_sample *s, uint64_t key, size_t size)
 			return false;
 		}
 	}
+	if (!is_of_pool(key))
+		si_probe_alloc(key & SI_SAMPLED_ADDRESS, size,
+			       size * shiny_sample_weight(size, si_sample_mean));
 	s->last = key;
 	s->last_bytes = size;
 	s->young = true;

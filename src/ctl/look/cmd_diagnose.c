@@ -94,6 +94,7 @@ static struct shiny_err *load_diagnose(struct ctl *ctl, struct store *store,
 VERB_BODY_DEINIT(struct diagnoses, diagnose_deinit)
 
 const struct verb_body verb_diagnose = {
+	.needs = "what all blocks cost",
 	.fields = diagnose_fields,
 	.size = sizeof(struct diagnoses),
 	.load = load_diagnose,

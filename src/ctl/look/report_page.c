@@ -223,7 +223,7 @@ static void find_hints(struct report_page *page)
 	const struct hotspots *o = &page->hotspots;
 	const struct hotspot_row *young = o->short_lived.rows, *retained = o->retained.rows;
 	uint64_t live = s->sums.live_bytes;
-	bool kept = hint_kept(page);
+	bool kept = hint_kept(page), sample = s->sums.allocs_variance != 0;
 
 	if (o->short_lived.count && (double)young->blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
 		char *site = hint_site(young);
@@ -248,7 +248,8 @@ static void find_hints(struct report_page *page)
 	if (!page->partial && report_page_at_peak(page))
 		hint(page, "peak",
 		     mem_text("all rows of the peak, what of it was soon freed, and other peaks"));
-	if (o->pages >= HINT_FEW && (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
+	if (!sample && o->pages >= HINT_FEW &&
+	    (double)o->pages_bytes < HINT_PAGES * (double)o->pages * 4096)
 		hint(page, "pages",
 		     mem_format("live blocks fill %s of the bytes of the pages they lie on: what "
 				"keeps the rest?",
@@ -261,7 +262,7 @@ static void find_hints(struct report_page *page)
 				    units_share(UNITS_BUF,
 						(double)(s->sums.allocs - s->typed_allocs),
 						(double)s->sums.allocs)));
-	if (!page->second) /* it is about the first level alone */
+	if (!page->second && !sample) /* it is about all blocks of the first level */
 		add_hint(page, mem_text("diagnose"),
 			 mem_text("symptoms, what they come from, and advice, from the events"));
 }

@@ -5,6 +5,7 @@
 #include "../../analysis/replay/replay_together.h"
 #include "../../answer/answer.h"
 #include "../../base/cleanup.h"
+#include "../../store/contents.h"
 
 enum { LEAST_STEPS = 4 }; /* as growth's --least-steps */
 static const enum retained_by groupings[RETAINED_BYS] = { RETAINED_BY_TYPE, RETAINED_BY_SITE,
@@ -54,7 +55,9 @@ struct shiny_err *page_answers_load(struct store *store, const struct filter *fi
 
 	SHINY_TRY(replay_together(tasks, sizeof(tasks) / sizeof(*tasks)));
 	SHINY_TRY(memory_load(store, filter, MEMORY_LAST, 0, &a.memory));
+	SHINY_TRY(contents_sample(store, &a.sample));
 	SHINY_TRY(heap_graph_any(store, filter, &a.has_snapshot));
+	a.has_snapshot = a.has_snapshot && !a.sample;
 	if (a.has_snapshot)
 		SHINY_TRY(retained_load(store, filter, 0, groupings, RETAINED_BYS, full_names,
 					a.retained));
@@ -137,11 +140,13 @@ struct shiny_err *page_answers_put(const void *answers, struct json *json)
 {
 	const struct page_answers *a = answers;
 
-	SHINY_TRY(put(json, "pages", pages_fields, &a->known.pages, false));
-	put_maps(json, &a->known.pages);
-	SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
+	if (!a->sample) {
+		SHINY_TRY(put(json, "pages", pages_fields, &a->known.pages, false));
+		put_maps(json, &a->known.pages);
+		SHINY_TRY(put(json, "growth", growth_fields, &a->growth, true));
+		SHINY_TRY(put(json, "diagnose", diagnose_fields, &a->diagnoses, false));
+	}
 	SHINY_TRY(put(json, "leaks", leaks_fields, &a->known.leaks, true));
-	SHINY_TRY(put(json, "diagnose", diagnose_fields, &a->diagnoses, false));
 	SHINY_TRY(put(json, "memory", memory_fields, &a->memory, false));
 	return a->has_snapshot ? put_retained(json, a->retained) : NULL;
 }

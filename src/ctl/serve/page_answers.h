@@ -28,6 +28,7 @@ struct page_answers {
 	struct memory_history memory;
 	struct retained retained[RETAINED_BYS]; /* of the last snapshot */
 	bool has_snapshot;
+	uint64_t sample; /* mean of the sample, which does not tell all of these; 0: none */
 };
 
 SHINY_MUST_CHECK struct shiny_err *page_answers_load(struct store *store,

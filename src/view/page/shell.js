@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both pages have, of a session and of two compared: the views' buttons, the theme, cards and
 // lists. Names are text everywhere: nothing here takes HTML.
-import { count } from './words.js';
+import { bytes, count } from './words.js';
 
 export const byId = (id) => document.getElementById(id);
 
@@ -54,6 +54,7 @@ export function showLosses(sessions) {
     bad ||= lost.length > 0 || !session.complete;
     return (sessions.length > 1 ? `${session.name}: ` : '') +
       (session.complete ? '' : 'The recording was not finished. ') +
+      (session.sample ? `Estimated from a sample, one block in ${bytes(session.sample)}. ` : '') +
       (lost.length ? `Lost: ${lost.map((row) => `${count(row.count)} ${row.text}`).join('; ')}`
         : 'Lost: nothing') +
       (unseen ? `; not seen: ${count(unseen)} ${unseen > 1 ? 'things' : 'thing'}, under Loss` : '');

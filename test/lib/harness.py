@@ -216,6 +216,12 @@ class User:
         return {"user": self.uid, "group": self.uid, "extra_groups": []}
 
 
+def header_at(field):
+    """Where a ring's header has the field, bytes."""
+    with open(os.path.join(ROOT, "include/shiny/wire/offsets.def")) as offsets:
+        return int(re.search(r"\(header, %s, (\d+)\)" % field, offsets.read()).group(1))
+
+
 def run(command, env=None, timeout=240, cwd=None, data=b"", user=None):
     """Runs a command to its end, as a User where one is given. A time-out ends its whole process
     group and is a failed test, never a success."""

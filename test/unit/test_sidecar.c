@@ -851,7 +851,7 @@ static void refusals(void)
 
 	h->version = 9;
 	munmap(h, h->ring_bytes);
-	refused("refuse/version", "version 9; this shinyctl reads version 7");
+	refused("refuse/version", "version 9; this shinyctl reads version 8");
 	h = begin(4);
 	h->magic = 0x0a21656d2065736f;
 	munmap(h, h->ring_bytes);

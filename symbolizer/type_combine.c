@@ -415,6 +415,13 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 					  .confidence = SYM_EXACT };
 		return;
 	}
+	if (reading->vtable && reading->vtable->source == SYM_VTABLE_POOL) {
+		say(&c, "a pool has objects in the block");
+		*out = (struct sym_type){ .type = reading->vtable->type,
+					  .rule = SYM_RULE_NAMED,
+					  .confidence = SYM_LABEL };
+		return;
+	}
 	if (reading->vtable && reading->vtable->source == SYM_VTABLE_KIND) {
 		*out = (struct sym_type){ .type = reading->vtable->type,
 					  .bytes = reading->vtable->class_bytes,
@@ -467,7 +474,7 @@ const char *sym_vtable_source_name(enum sym_vtable_source source)
 		[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
 		[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
 		[SYM_VTABLE_TEXT] = "text",	    [SYM_VTABLE_G_TYPE] = "g_type",
-		[SYM_VTABLE_OB_TYPE] = "ob_type"
+		[SYM_VTABLE_OB_TYPE] = "ob_type",   [SYM_VTABLE_POOL] = "pool"
 	};
 
 	return names[source];

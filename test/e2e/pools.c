@@ -3,7 +3,8 @@
  * A library of pools whose objects lie in blocks of malloc, for pools_test, and a program that uses
  * it at random and keeps a book: pools.c OPERATIONS [SEED]. Pools are a forest; they are emptied,
  * reset, destroyed, given another parent; a child process goes on with what it inherited. At the
- * end each process prints its book, a line for each pool's name: objects and bytes that live.
+ * end each process prints its book, a line for each pool's name: objects and bytes that live, and
+ * blocks of malloc that the pools have.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -237,8 +238,17 @@ static void step(void)
 static void print_book(const char *who)
 {
 	for (int n = 0; n < NAMES; n++) {
-		size_t objects = 0, bytes = 0;
+		size_t objects = 0, bytes = 0, blocks = 0;
 
+		for (int i = 0; i < POOLS; i++) {
+			const struct test_pool *pool = pools[i];
+
+			if (!pool || pool->name != names[n])
+				continue;
+			blocks++;
+			for (const struct pool_block *b = pool->blocks; b; b = b->next)
+				blocks++;
+		}
 		for (int i = 0; i < POOLS; i++)
 			for (struct book_object *o = pools[i] && pools[i]->name == names[n]
 							? pools[i]->objects
@@ -248,6 +258,7 @@ static void print_book(const char *who)
 				bytes += o->bytes;
 			}
 		printf("book %s %s %zu %zu\n", who, names[n], objects, bytes);
+		printf("storage %s %s %zu\n", who, names[n], blocks);
 	}
 	fflush(stdout);
 }

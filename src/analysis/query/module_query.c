@@ -72,7 +72,8 @@ struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable, uint32_
 	bool row = false;
 	struct shiny_err *err =
 		query_format(store, &q,
-			     "SELECT module, vaddr, type, source IN ('text', 'kind') FROM vtable "
+			     "SELECT module, vaddr, type, source IN ('text', 'kind', 'pool') "
+			     "FROM vtable "
 			     "WHERE id = %" PRIu32,
 			     vtable);
 

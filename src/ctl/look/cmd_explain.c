@@ -103,7 +103,8 @@ static struct shiny_err *vtable_of(struct explainer *e, uint32_t id, struct sym_
 	*out = (struct sym_vtable){ .source = SYM_VTABLE_NONE };
 	SHINY_TRY(module_of_vtable(e->store, id, &number, &vaddr, &kind, given));
 	if (*given)
-		*out = (struct sym_vtable){ .source = SYM_VTABLE_G_TYPE, .type = *given };
+		*out = (struct sym_vtable){ .source = kind ? SYM_VTABLE_POOL : SYM_VTABLE_G_TYPE,
+					    .type = *given };
 	SHINY_TRY(open_module(e, number, &module));
 	if (module)
 		(kind ? sym_object_kind : sym_vtable)(module, vaddr, out);

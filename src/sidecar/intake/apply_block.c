@@ -177,6 +177,7 @@ apply_alloc(struct output *output, struct stream *s, const struct raw *raw, uint
 	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), 0);
 
 	s->born = entry.site;
+	s->fresh = entry.address;
 	if (begin_block(output, s, &entry, ns))
 		tell(output, s, raw, ns, EVENT_ALLOC, s->process->stats.sites.at[entry.site].stack);
 }
@@ -349,9 +350,7 @@ void apply_reading(struct entry *entry, uint32_t vtable, unsigned api)
 		       (api & EVENT_VPTR_DOUBTED ? ENTRY_DOUBTED : 0);
 }
 
-/* Stores what the block's allocator or the program's run time said of its type. */
-static void apply_said(struct output *output, struct stream *s, struct entry *entry,
-		       uint32_t vtable)
+void apply_said(struct output *output, struct stream *s, struct entry *entry, uint32_t vtable)
 {
 	struct event *e;
 

@@ -30,6 +30,8 @@ void apply_realloc_end(struct stream *stream);
 
 /* Stores the vptr that was read from the block; `api` is that of the VPTR event. */
 void apply_reading(struct entry *entry, uint32_t vtable, unsigned api);
+/* Stores what the block's allocator, a pool or the program's run time said of its type. */
+void apply_said(struct output *output, struct stream *s, struct entry *entry, uint32_t vtable);
 
 /* Counts the end of a block that has left the registry, at the head's time. */
 void apply_block_ended(struct output *output, struct stream *stream, const struct entry *entry,

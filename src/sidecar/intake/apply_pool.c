@@ -6,12 +6,16 @@
  * addresses are those of blocks of the first level, and their sums must not be added to these. So
  * the stream changes its process for the time of the record, and the functions for blocks do the
  * rest. An object's tag is its pool's name. Pools without a name have none.
+ *
+ * A block of the first level that the stream has allocated just before, and that a pool, or its
+ * first object in it, lies in, is the pool's storage: it gets a label with the pool's name.
  */
 #include "apply_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../store/event_names.h"
 #include "../process/lifecycle.h"
 #include "apply_block.h"
 #include "apply_object.h"
@@ -30,6 +34,43 @@ static void file_object(struct stream *s, uint64_t pool)
 		pools_add(&heap->pools, pool, s->head.address);
 	else
 		pools_remove(&heap->pools, s->head.address);
+}
+
+/* Labels the stream's last block of the first level if `made`, a pool or an object in one with this
+ * tag, lies in it. */
+static void label_storage(struct output *output, struct stream *s, const struct process *heap,
+			  uint64_t made, uint32_t tag)
+{
+	struct entry *entry = registry_find(&s->process->registry, s->fresh);
+	char *label;
+
+	s->fresh = 0;
+	if (!entry || made - entry->address >= entry->size || entry->vtable || !tag)
+		return;
+	label = mem_format("storage of %s (%s)", output->tags.at[tag - 1], api_name(heap->heap));
+	apply_said(output, s, entry, ids_given(&output->ids, IDS_POOL, label));
+	free(label);
+}
+
+/* Returns the address of a pool, or of an object, that the record at the head has made, and its
+ * tag; 0: it has made none. */
+static uint64_t made_at(struct stream *s, struct process *heap, uint32_t *tag)
+{
+	const struct entry *object;
+	struct shiny_pool pool;
+
+	if (s->head.kind == SHINY_REC_POOL_NAME) {
+		decode_payload(&s->head, &pool, sizeof(pool));
+		if (!pool.pool || !(pool.changes & SHINY_POOL_NEW))
+			return 0;
+		*tag = tag_of(heap, pool.pool);
+		return pool.pool;
+	}
+	if (s->head.kind != SHINY_REC_ALLOC && s->head.kind != SHINY_REC_REALLOC_DONE)
+		return 0;
+	object = registry_find(&heap->registry, s->head.address);
+	*tag = object ? heap->stats.sites.at[object->site].tag : 0;
+	return object ? s->head.address : 0;
 }
 
 static void end_pool(struct output *output, struct stream *s, uint64_t pool, unsigned what)
@@ -119,7 +160,7 @@ static void change_level(struct stream *s, struct process *process, uint32_t tag
 void apply_pool(struct session *session, struct stream *s)
 {
 	struct output *output = &session->output;
-	uint64_t allocs = output->allocs, frees = output->frees;
+	uint64_t allocs = output->allocs, frees = output->frees, fresh = s->fresh, made;
 	struct process *within = s->process, *heap;
 	uint32_t tag = s->tag, born = s->born;
 
@@ -141,6 +182,10 @@ void apply_pool(struct session *session, struct stream *s)
 	apply_object_record(output, s);
 	change_level(s, within, tag);
 	s->born = born;
+	s->fresh = fresh;
+	made = fresh ? made_at(s, heap, &tag) : 0;
+	if (made)
+		label_storage(output, s, heap, made, tag);
 	output->allocs = allocs; /* those of the first level */
 	output->frees = frees;
 }

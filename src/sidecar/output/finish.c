@@ -171,6 +171,7 @@ static struct sym_vtable given_type(const struct id_given *given)
 		[SHINY_RUN_TIME_GOBJECT] = SYM_VTABLE_G_TYPE,
 		[SHINY_RUN_TIME_PYTHON] = SYM_VTABLE_OB_TYPE,
 		[SHINY_RUN_TIME_TALLOC] = SYM_VTABLE_TEXT,
+		[IDS_POOL] = SYM_VTABLE_POOL,
 	};
 
 	return (struct sym_vtable){ .source = sources[given->run_time],

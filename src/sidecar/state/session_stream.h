@@ -34,6 +34,7 @@ struct stream {
 	struct raw head;
 	bool has_head;
 	uint32_t born; /* site of the last block allocated */
+	uint64_t fresh; /* its address, until a pool has looked at it; 0: none */
 	uint32_t tag;  /* the thread's tag, as set in this chunk; session-wide id, 0 none */
 	uint64_t pool; /* likewise the pool of its next object of the second level, 0 none */
 	struct stream_chunks chunks;

@@ -12,6 +12,7 @@
 #include "../../base/mem.h"
 #include "../../base/text.h"
 #include "../../base/units.h"
+#include "../../store/contents.h"
 
 enum { NAMED = 3 }; /* most programs named in a line of the front page */
 
@@ -326,9 +327,16 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 struct shiny_err *headlines_load(struct store *store, unsigned level, struct headlines *out)
 {
 	SHINY_CLEANUP(headlines_deinit) struct headlines found = { 0 };
+	uint64_t sample;
 
+	SHINY_TRY(contents_sample(store, &sample));
+	if (sample)
+		add(&found, "sample", NULL,
+		    mem_format("a sample: one block in %s on average; counts and bytes are estimates",
+			       units_bytes(UNITS_BUF, sample)));
 	SHINY_TRY(add_endings(store, &found));
-	SHINY_TRY(add_frees(store, &found));
+	if (!sample) /* it does not have all frees */
+		SHINY_TRY(add_frees(store, &found));
 	SHINY_TRY(add_facts(store, &found));
 	SHINY_TRY(add_unrecorded(store, &found));
 	SHINY_TRY(add_unhooked(store, &found));

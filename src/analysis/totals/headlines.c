@@ -332,7 +332,8 @@ struct shiny_err *headlines_load(struct store *store, unsigned level, struct hea
 	SHINY_TRY(contents_sample(store, &sample));
 	if (sample)
 		add(&found, "sample", NULL,
-		    mem_format("a sample: one block in %s on average; counts and bytes are estimates",
+		    mem_format("a sample: one block in %s on average; counts and bytes are "
+			       "estimates",
 			       units_bytes(UNITS_BUF, sample)));
 	SHINY_TRY(add_endings(store, &found));
 	if (!sample) /* it does not have all frees */

@@ -323,7 +323,8 @@ $(O)/shiny.pc: FORCE
 	@printf 'prefix=%s\nincludedir=$${prefix}/include\n\nName: shiny\nDescription: %s\nVersion: %s\nCflags: -I$${includedir}\n' \
 		'$(PREFIX)' 'tags and marks for the heap profiler Shiny; there is nothing to link' '$(VERSION)' > $@
 install: all $(O)/shiny.pc ## install library, command, shiny.h, manual pages and completions under DESTDIR/PREFIX
-	$(Q)IFS=:; for f in $(INSTALL_LIST); do set -- $$f; install -D -m "$$3" "$$1" "$(DESTDIR)$$2" || exit; done
+	$(Q)IFS=:; for f in $(INSTALL_LIST); do set -- $$f; \
+		install -D -m "$$3" "$$1" "$(DESTDIR)$$2" || exit; done
 	$(Q)rm -rf "$(DESTDIR)$(LIBDIR)/shiny" && cp -dR $(O)/shiny "$(DESTDIR)$(LIBDIR)"
 uninstall: ## remove what install put there
 	$(Q)IFS=:; for f in $(INSTALL_LIST); do set -- $$f; rm -f "$(DESTDIR)$$2"; done

@@ -36,7 +36,8 @@ static struct estimate_bounds of_bytes(const struct sums *s, uint64_t part, uint
 			       s->bytes ? (double)s->bytes_variance * unit / (double)s->bytes : 0);
 }
 
-uint64_t sums_frees_variance(const struct sums *s)
+/* Returns the variance of the error of `frees`: they and what is left are parts of one sample. */
+static uint64_t frees_variance(const struct sums *s)
 {
 	uint64_t rest = s->live_variance + s->abandoned_variance;
 
@@ -86,7 +87,7 @@ static void get_margin(const void *row, struct field_value *out)
 	}
 #define BOUNDS(name, of, variance) BOUND(name, low, of, variance) BOUND(name, high, of, variance)
 BOUNDS(allocs, of_count, r->allocs_variance)
-BOUNDS(frees, of_count, sums_frees_variance(r))
+BOUNDS(frees, of_count, frees_variance(r))
 BOUNDS(bytes, of_bytes, r->bytes_variance)
 BOUNDS(live, of_count, r->live_variance)
 BOUNDS(live_bytes, of_bytes, r->live_bytes_variance)

@@ -51,8 +51,6 @@ uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 enum { SUMS_MARGIN = 2 * UNITS_TEXT + 8 };
 char *sums_margin(char out[SUMS_MARGIN], uint64_t bytes, uint64_t variance);
 #define SUMS_MARGIN_BUF ((char[SUMS_MARGIN]){ 0 })
-/* Returns the variance of the error of `frees`. */
-uint64_t sums_frees_variance(const struct sums *sums);
 
 extern const struct field sums_fields[];
 

@@ -34,18 +34,18 @@ void talloc_report_depth_cb(const void *chunk, int depth, int most,
 #define MORE(parent, old, type, n) \
 	((type *)_talloc_realloc_array(parent, old, sizeof(type), n, #type))
 
-struct connection {
+struct talloc_peer {
 	int number;
 	char peer[40];
 };
 struct request {
-	struct connection *of;
+	struct talloc_peer *of;
 	long times[5];
 };
-struct header {
+struct talloc_line {
 	const char *key, *value;
 };
-struct pooled {
+struct talloc_pooled {
 	long words[3];
 };
 struct arena {
@@ -62,13 +62,13 @@ static void print(const void *chunk, int depth, int most, int is_ref, void *own)
 		printf("chunk %zu %s\n", talloc_get_size(chunk), talloc_get_name(chunk));
 }
 
-static struct request *request(struct connection *of)
+static struct request *request(struct talloc_peer *of)
 {
 	struct request *r = ZERO(of, struct request);
 
 	r->of = of;
 	for (int i = 0; i < 3; i++)
-		ONE(r, struct header)->key = talloc_strdup(r, "key");
+		ONE(r, struct talloc_line)->key = talloc_strdup(r, "key");
 	return r;
 }
 
@@ -79,20 +79,20 @@ static void pool(const void *parent)
 						    2000);
 
 	for (int i = 0; i < 20; i++) {
-		ONE(room, struct pooled)->words[0] = i;
-		ONE(arena, struct pooled)->words[0] = i;
+		ONE(room, struct talloc_pooled)->words[0] = i;
+		ONE(arena, struct talloc_pooled)->words[0] = i;
 	}
 }
 
 int main(int argc, char **argv)
 {
 	void *root = talloc_named_const(NULL, 0, "root");
-	struct connection *kept = ONE(root, struct connection), *c;
+	struct talloc_peer *kept = ONE(root, struct talloc_peer), *c;
 	sample_t *samples = NULL;
 
 	(void)argv;
 	for (int i = 0; i < 100; i++) {
-		c = ONE(root, struct connection);
+		c = ONE(root, struct talloc_peer);
 		c->number = i;
 		for (int n = 0; n < 10; n++)
 			request(c);
@@ -104,9 +104,9 @@ int main(int argc, char **argv)
 	for (unsigned n = 1; n <= 64; n *= 2)
 		samples = MORE(root, samples, sample_t, n);
 	for (int i = 0; i < 7; i++) {
-		ARRAY(root, struct header, 10 + i)->key = NULL;
+		ARRAY(root, struct talloc_line, 10 + i)->key = NULL;
 		ZEROS(root, unsigned long, 5)[0] = (unsigned long)argc;
-		_talloc_memdup(root, kept, sizeof(*kept), "struct connection");
+		_talloc_memdup(root, kept, sizeof(*kept), "struct talloc_peer");
 		_talloc_realloc(root, NULL, 24, "struct pair *");
 		talloc_named_const(root, 100, "../lib/buffer.c:123");
 	}

@@ -14,24 +14,24 @@ enum { UNIT = 64, UNITS = 1 << 16 };
 
 /* ---- the allocator: free lists by units ---- */
 
-struct cell {
+struct unit_run {
 	size_t units;
-	struct cell *next;
+	struct unit_run *next;
 };
 static _Alignas(64) char memory[UNIT * UNITS];
 static size_t used;
-static struct cell *spare[64];
+static struct unit_run *spare[64];
 
 TOLD_CALL void *mem_new(size_t bytes, const char *category)
 {
-	size_t units = (bytes + sizeof(struct cell) + UNIT - 1) / UNIT;
-	struct cell *c = spare[units];
+	size_t units = (bytes + sizeof(struct unit_run) + UNIT - 1) / UNIT;
+	struct unit_run *c = spare[units];
 
 	(void)category;
 	if (c) {
 		spare[units] = c->next;
 	} else {
-		c = (struct cell *)(memory + UNIT * used);
+		c = (struct unit_run *)(memory + UNIT * used);
 		used += units;
 		c->units = units;
 	}
@@ -39,7 +39,7 @@ TOLD_CALL void *mem_new(size_t bytes, const char *category)
 }
 TOLD_CALL void mem_end(void *block)
 {
-	struct cell *c = (struct cell *)block - 1;
+	struct unit_run *c = (struct unit_run *)block - 1;
 
 	c->next = spare[c->units];
 	spare[c->units] = c;
@@ -47,7 +47,8 @@ TOLD_CALL void mem_end(void *block)
 TOLD_CALL void *mem_resize(void *block, size_t bytes, const char *category)
 {
 	void *moved = mem_new(bytes, category);
-	size_t old = block ? ((struct cell *)block - 1)->units * UNIT - sizeof(struct cell) : 0;
+	struct unit_run *c = block;
+	size_t old = c ? c[-1].units * UNIT - sizeof(*c) : 0;
 
 	if (block) {
 		memcpy(moved, block, old < bytes ? old : bytes);

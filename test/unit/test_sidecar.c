@@ -44,18 +44,14 @@ static struct shiny_err *collect(struct shiny_header *h, struct sidecar_summary 
 
 static int64_t ask(const char *sql)
 {
-	struct store *store;
+	struct store *store = NULL;
 	struct query *query = NULL;
 	bool row = false;
 	int64_t value = -1;
 	struct shiny_err *err = store_open(session_path, &store);
 
-	if (err) {
-		printf("# %s\n", err->message);
-		shiny_err_free(err);
-		return -2;
-	}
-	err = store_query(store, sql, &query);
+	if (!err)
+		err = store_query(store, sql, &query);
 	if (!err)
 		err = query_step(query, &row);
 	if (!err && row)
@@ -66,6 +62,15 @@ static int64_t ask(const char *sql)
 	query_end(query);
 	store_close(store);
 	return value;
+}
+
+/* Returns the sum of a counter. */
+static uint64_t counted(const char *name)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SELECT TOTAL(count) FROM counter WHERE name = '%s'", name);
+	return (uint64_t)ask(sql);
 }
 
 static bool collected(const char *name, struct shiny_header *h, struct sidecar_summary *summary)
@@ -203,8 +208,7 @@ static void tags(void)
 			     "thread > 0"),
 	       1);
 	number("tags/all marks", (uint64_t)ask("SELECT COUNT(*) FROM mark"), 1);
-	number("tags/unnamed",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNNAMED_TAGS'"), 1);
+	number("tags/unnamed", counted("UNNAMED_TAGS"), 1);
 	number("tags/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
 			     "live + abandoned"),
@@ -272,12 +276,9 @@ static void run_times(void)
 			     "source = 'ob_type'"),
 	       3);
 	number("run times/no other", (uint64_t)ask("SELECT COUNT(*) FROM vtable"), 2);
-	number("run times/unmatched",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNMATCHED_TYPES'"), 2);
-	number("run times/bad",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 3);
-	number("run times/wrong frees",
-	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+	number("run times/unmatched", counted("UNMATCHED_TYPES"), 2);
+	number("run times/bad", counted("BAD_RECORDS"), 3);
+	number("run times/wrong frees", counted("UNKNOWN_FREES"), 1);
 }
 
 /* Objects in pools lie in blocks, with whose addresses and sums they are never mixed. */
@@ -320,14 +321,12 @@ static void pools(void)
 	number("pools/first level", HELD("NOT", ""), 4096);
 	number("pools/moved", HELD("", "inner"), 64);
 	number("pools/without a name", HELD("", ""), 32);
-	number("pools/no loss",
-	       (uint64_t)ask("SELECT TOTAL(count) FROM counter WHERE name = 'REUSED'"), 0);
+	number("pools/no loss", counted("REUSED"), 0);
 	number("pools/ended", HELD("", "outer"), 0);
 	number("pools/child",
 	       (uint64_t)ask("SELECT SUM(10 * inherited + inherited_frees) FROM stat s "
 			     "JOIN process p ON p.id = s.process WHERE p.within"), 32);
-	number("pools/bad",
-	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'BAD_RECORDS'"), 3);
+	number("pools/bad", counted("BAD_RECORDS"), 3);
 	number("pools/blocks are not counted twice", s.allocs, 1);
 }
 
@@ -434,16 +433,11 @@ static void stacks_and_losses(void)
 	if (!collected("losses/collect", h, &s))
 		return;
 	number("losses/allocs", s.allocs, 3);
-	number("losses/lost chunk",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'LOST_CHUNKS'"), 1);
-	number("losses/bad record",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'BAD_RECORDS'"), 1);
-	number("losses/reused", (uint64_t)ask("SELECT count FROM counter WHERE name = 'REUSED'"),
-	       1);
-	number("losses/void stack",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'VOID_STACKS'"), 1);
-	number("losses/unknown free",
-	       (uint64_t)ask("SELECT count FROM counter WHERE name = 'UNKNOWN_FREES'"), 1);
+	number("losses/lost chunk", counted("LOST_CHUNKS"), 1);
+	number("losses/bad record", counted("BAD_RECORDS"), 1);
+	number("losses/reused", counted("REUSED"), 1);
+	number("losses/void stack", counted("VOID_STACKS"), 1);
+	number("losses/unknown free", counted("UNKNOWN_FREES"), 1);
 	number("stacks/one", (uint64_t)ask("SELECT COUNT(*) FROM stack"), 1);
 	number("stacks/frames",
 	       (uint64_t)ask("SELECT COUNT(*) FROM frame WHERE module IS NOT NULL AND module > 0"),
@@ -792,8 +786,7 @@ static void moves(void)
 	       3 * 24 + (3 << 20));
 	number("moves/type kept",
 	       (uint64_t)ask("SELECT live FROM v_types WHERE type = 'browser!kind+0x8040'"), 1);
-	number("moves/unknown",
-	       (uint64_t)ask("SELECT SUM(count) FROM counter WHERE name = 'UNKNOWN_FREES'"), 2);
+	number("moves/unknown", counted("UNKNOWN_FREES"), 2);
 	number("moves/balance",
 	       (uint64_t)ask("SELECT COUNT(*) FROM stat WHERE allocs + inherited_frees <> frees + "
 			     "live + abandoned"),

@@ -32,7 +32,8 @@
 /* Says how many bytes a type object has at least, in the constructor. */
 void si_type_objects_begin(size_t bytes);
 
-/* Records a block of the allocator for objects. */
+/* Records a new block of the allocator for objects. Its contents are undefined yet: where it may be
+ * a type object, some are cleared. */
 void si_type_objects_made(const uintptr_t *fp, void *block, size_t size);
 
 SI_INTERNAL uint32_t si_type_objects_young; /* blocks that are looked at */

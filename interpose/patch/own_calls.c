@@ -205,8 +205,8 @@ static SI_COLD uintptr_t move_by_hand(const uintptr_t *fp, const struct si_own *
 	si_outer = before;
 	if (!moved)
 		return 0;
+	record(fp, o, argument, moved, size); /* of a block whose contents are undefined yet */
 	memcpy(moved, block, old < size ? old : size);
-	record(fp, o, argument, moved, size);
 	if (si_event_free(fp, block, 0, (enum shiny_api)o->call.api, release_of(o)))
 		release(o->family, block);
 	return (uintptr_t)moved;

@@ -601,6 +601,8 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		p->wanted = query_number(q, 5) != 0;
 		p->early = query_number(q, 6) != 0;
 		p->sample = (uint64_t)query_number(q, 7);
+		if (p->sample > SHINY_SAMPLE_MOST) /* the file is damaged */
+			p->sample = SHINY_SAMPLE_MOST;
 	}
 	query_end(q);
 	order_forks(run);

@@ -469,6 +469,8 @@ static bool start_sample(void)
 {
 	uint64_t mean = si_env.sample;
 
+	if (!mean && *si_env.budget)
+		mean = SHINY_SAMPLE_FINEST;
 	if (mean && mean < SHINY_SAMPLE_LEAST)
 		mean = SHINY_SAMPLE_LEAST;
 	return si_sample_make(mean, si_ring.header);

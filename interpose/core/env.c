@@ -3,7 +3,7 @@
 
 struct si_env si_env;
 
-enum type { TEXT, CHOICE, COUNT, BYTES };
+enum type { TEXT, CHOICE, COUNT, BYTES, BUDGET };
 
 static const struct variable {
 	const char *name, *text, *allowed;
@@ -64,6 +64,7 @@ static bool assign(const struct variable *v, const char *value, struct si_env *o
 
 	switch (v->type) {
 	case TEXT:
+	case BUDGET:
 		*(const char **)field = value;
 		return true;
 	case CHOICE:

@@ -90,13 +90,14 @@ struct si_writer *si_pool_move_begin(const uintptr_t *fp, void *object, size_t s
 void si_pool_move_done(const uintptr_t *fp, struct si_writer *begun, void *object, size_t size,
 		       unsigned api)
 {
-	struct si_writer *w = begun ? si_enter_any(fp) : NULL;
+	struct si_writer *w;
 	uint64_t now;
 
 	if (!object)
 		si_sample_not_moved();
 	else if (si_sample_moved(object, size) & SI_MOVE_BEGINS && !begun)
 		begin(fp, 0, object, size, api);
+	w = begun ? si_enter_any(fp) : NULL;
 	if (!w)
 		return;
 	now = si_ticks();

@@ -12,6 +12,7 @@
 #include "nursery.h"
 #include "probes.h"
 #include "process.h"
+#include "tag.h"
 #include "thread.h"
 
 #define SI_SAMPLED_ADDRESS ((UINT64_C(1) << SI_SAMPLED_API_SHIFT) - 1)
@@ -84,21 +85,45 @@ static double logarithm(double x)
 	return exponent * 0.693147180559945309417 + 2 * part * sum;
 }
 
+static uint64_t mean_of(const struct si_sample *s)
+{
+	return shiny_sample_mean(si_sample_mean, s->level);
+}
+
 static uint64_t draw_distance(struct si_sample *s)
 {
 	s->seed ^= si_ticks() << 32; /* a forked child has its parent's seed */
 	s->seed += !s->seed;
-	return (uint64_t)(-logarithm(random_part(s)) * (double)si_sample_mean);
+	return (uint64_t)(-logarithm(random_part(s)) * (double)mean_of(s));
 }
 
 /* Sets the way to a point `distance` bytes from here. A look comes within `mean` bytes, so that no
  * block of that size is missed. */
 static void go(struct si_sample *s, uint64_t distance)
 {
-	uint64_t most = s->young && si_sample_mean > YOUNG ? YOUNG : si_sample_mean - 1;
+	uint64_t mean = mean_of(s), most = s->young && mean > YOUNG ? YOUNG : mean - 1;
 
 	s->left = (int64_t)(distance < most ? distance : most);
 	s->more = distance - (uint64_t)s->left;
+}
+
+static uint8_t level_wanted(void)
+{
+	/* [ctl] */
+	uint32_t level = __atomic_load_n(&si_ring.header->sample_level, __ATOMIC_RELAXED);
+
+	return (uint8_t)(level < SHINY_LEVELS ? level : SHINY_LEVELS - 1);
+}
+
+/* Follows a change of the level, behind a block. */
+static void follow_level(struct si_sample *s)
+{
+	uint8_t level = level_wanted();
+
+	if (SI_LIKELY(level == s->level))
+		return;
+	s->level = level;
+	go(s, draw_distance(s));
 }
 
 /* Moves on by a block whose last bytes, -left of them, lie beyond the look; true: a point lies in
@@ -109,6 +134,7 @@ static bool meets_point(struct si_sample *s, size_t size)
 
 	if (!s->seed) {
 		s->seed = si_ticks() * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)s;
+		s->level = level_wanted();
 		s->more = draw_distance(s);
 		beyond = size;
 	}
@@ -125,10 +151,11 @@ static bool meets_point(struct si_sample *s, size_t size)
 static bool draw(struct si_sample *s, size_t size)
 {
 	bool met = meets_point(s, size);
+	uint64_t mean = mean_of(s);
 
-	return size >= si_sample_mean ||
-	       (met && random_part(s) * shiny_sample_chance(size, si_sample_mean) *
-				       (double)shiny_sample_weight(size, si_sample_mean) <
+	return size >= mean ||
+	       (met && random_part(s) * shiny_sample_chance(size, mean) *
+				       (double)shiny_sample_weight(size, mean) <
 			       1);
 }
 
@@ -243,7 +270,8 @@ static bool know(struct si_sample *s, uint64_t key, size_t size)
 	}
 	if (!is_of_pool(key))
 		si_probe_alloc(key & SI_SAMPLED_ADDRESS, size,
-			       size * shiny_sample_weight(size, si_sample_mean));
+			       size * shiny_sample_weight(size, mean_of(s)));
+	si_tag_level(__builtin_frame_address(0), s->level);
 	s->last = key;
 	s->last_bytes = size;
 	s->young = true;
@@ -271,14 +299,16 @@ bool si_sample_drawn(const void *block, size_t size, enum shiny_api api)
 {
 	struct si_sample *s = &si_sample;
 
+	bool drawn;
+
 	size += !size;
 	if (s->young)
 		read_young(s);
-	if (!draw(s, size) || !know(s, si_sampled_key(block, api), size))
-		return false;
-	if (api == SHINY_API_COLLECTED)
+	drawn = draw(s, size) && know(s, si_sampled_key(block, api), size);
+	if (drawn && api == SHINY_API_COLLECTED)
 		__atomic_fetch_add(page_of((uintptr_t)block), 1, __ATOMIC_RELAXED);
-	return true;
+	follow_level(s);
+	return drawn;
 }
 
 enum si_sample_move si_sample_move_slow(const void *block, size_t size, enum shiny_api api)
@@ -303,6 +333,7 @@ enum si_sample_move si_sample_moved_slow(const void *block, size_t size)
 	if (move & SI_MOVE_BEGINS &&
 	    !know(s, (uintptr_t)block | (s->moving & ~SI_SAMPLED_ADDRESS), size))
 		move &= ~(unsigned)SI_MOVE_BEGINS;
+	follow_level(s);
 	return move;
 }
 

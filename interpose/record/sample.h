@@ -31,7 +31,7 @@
 
 #include "../core/base.h"
 
-/* Mean distance of the points, bytes; 0: every block is recorded. Set at boot. */
+/* Mean distance of the points at level 0, bytes; 0: every block is recorded. Set at boot. */
 SI_INTERNAL uint64_t si_sample_mean;
 
 /* A thread's points. Zeroed: it has none yet. */
@@ -42,6 +42,7 @@ struct si_sample {
 	uint64_t last;    /* key of the block drawn last; 0: none */
 	size_t last_bytes;
 	bool young;       /* its vptr is to be read at the next look */
+	uint8_t level;    /* of its points (the wire's sample_weight.h) */
 	uint8_t move;     /* enum si_sample_move of the realloc that was begun last */
 	uint64_t moving;  /* key of its old block */
 };

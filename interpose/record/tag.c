@@ -85,11 +85,11 @@ static void tell_name(struct si_writer *w, uint32_t index)
 
 void si_tag_tell_slow(struct si_writer *w)
 {
-	uint32_t tag = si_tls.tag;
+	uint32_t tag = si_tls.tag, index = tag & SI_TAG_INDEX;
 	uint64_t now;
 
-	if (tag && !__atomic_load_n(&names[tag].told, __ATOMIC_ACQUIRE))
-		tell_name(w, tag);
+	if (index && !__atomic_load_n(&names[index].told, __ATOMIC_ACQUIRE))
+		tell_name(w, index);
 	now = si_ticks();
 	if (!si_room(w, 1, now) || w->tag == tag)
 		return; /* without room, the next chunk begins with the tag; si_room may just have
@@ -98,6 +98,7 @@ void si_tag_tell_slow(struct si_writer *w)
 	si_write_event(w, SHINY_REC_TAG, SHINY_REC_TAG, 0, 0, tag, 0, now);
 }
 
+/* `tag`: index and level. */
 static void change(const uintptr_t *fp, uint32_t tag)
 {
 	struct si_writer *w;
@@ -111,6 +112,16 @@ static void change(const uintptr_t *fp, uint32_t tag)
 		return;
 	si_tag_tell(w);
 	si_leave(w);
+}
+
+static void change_index(const uintptr_t *fp, uint32_t index)
+{
+	change(fp, (si_tls.tag & ~(uint32_t)SI_TAG_INDEX) | index);
+}
+
+void si_tag_level_slow(const uintptr_t *fp, uint32_t level)
+{
+	change(fp, si_tag_now() | level << SHINY_LEVEL_SHIFT);
 }
 
 void si_tag_push(const uintptr_t *fp, const char *name)
@@ -130,10 +141,10 @@ void si_tag_push(const uintptr_t *fp, const char *name)
 	if (!index && (payload.tag.name_bytes || depth >= SI_TAG_DEPTH))
 		si_count(SHINY_COUNT_TAGS_REFUSED);
 	if (!index)
-		index = si_tls.tag; /* the enclosing tag stays; the pop still finds its push */
+		index = si_tag_now(); /* the enclosing tag stays; the pop still finds its push */
 	if (depth < SI_TAG_DEPTH) {
 		tags->at[depth] = (uint16_t)index;
-		change(fp, index);
+		change_index(fp, index);
 	}
 }
 
@@ -152,5 +163,5 @@ void si_tag_pop(const uintptr_t *fp)
 	__atomic_store_n(&tags->depth, --depth, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (depth < SI_TAG_DEPTH)
-		change(fp, depth ? tags->at[depth - 1] : tags->inherited);
+		change_index(fp, depth ? tags->at[depth - 1] : tags->inherited);
 }

@@ -21,9 +21,12 @@
 #ifndef SI_TAG_H
 #define SI_TAG_H
 
+#include <shiny/wire/sample_weight.h>
+
 #include "writer.h"
 
 enum { SI_TAGS = 1024 }; /* names, a process */
+enum { SI_TAG_INDEX = (1 << SHINY_LEVEL_SHIFT) - 1 };
 
 void si_tag_push(const uintptr_t *fp, const char *name);
 void si_tag_pop(const uintptr_t *fp);
@@ -31,7 +34,16 @@ void si_tag_pop(const uintptr_t *fp);
 /* Returns this thread's tag. */
 static inline uint32_t si_tag_now(void)
 {
-	return si_tls.tag;
+	return si_tls.tag & SI_TAG_INDEX;
+}
+
+/* Says the level of the thread's sample from here on in its stream, which the tag's records tell,
+ * too. */
+SI_COLD void si_tag_level_slow(const uintptr_t *fp, uint32_t level);
+static inline void si_tag_level(const uintptr_t *fp, uint32_t level)
+{
+	if (SI_UNLIKELY(si_tls.tag >> SHINY_LEVEL_SHIFT != level))
+		si_tag_level_slow(fp, level);
 }
 
 struct si_tag_payload {

@@ -163,13 +163,14 @@ static struct si_writer *late(const uintptr_t *fp)
 
 		if (__atomic_compare_exchange_n(&w->busy, &nobody, (uintptr_t)fp, 0,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			if (w->generation)
-				return w;
-			si_writer_reset(w);
+			if (!w->generation)
+				si_writer_reset(w);
 			/* the process's own id, which is valid as long as the process, like the
 			 * main thread's entry in /proc */
-			if (claim_slot(w, si_process.pid, 0, 0))
+			if (w->generation || claim_slot(w, si_process.pid, 0, 0)) {
+				si_tag_tell(w); /* it may have another thread's level */
 				return w;
+			}
 			__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
 			si_count(SHINY_COUNT_DROPPED_NO_THREAD);
 			return NULL;

@@ -50,10 +50,11 @@ static void loss_line(const struct style *style, const struct losses *losses, co
 		incomplete_line(style, losses, path);
 	if (losses->sample)
 		fprintf(style->out,
-			"%sestimated%s from a sample of the blocks: SHINY_SAMPLE, one in %s on "
-			"average\n",
+			"%sestimated%s from a sample of the blocks: SHINY_SAMPLE, one in %s%s "
+			"on average\n",
 			tint(style, TINT_WARN), tint_end(style, TINT_WARN),
-			units_bytes(UNITS_BUF, losses->sample));
+			units_bytes(UNITS_BUF, losses->sample),
+			losses->sample_changes ? " or less" : "");
 	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD),
 		tint_end(style, any ? TINT_BAD : TINT_GOOD), loss_words(&losses->sum, words));
 	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {

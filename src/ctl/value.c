@@ -68,9 +68,24 @@ void value_describe(enum value_kind kind, const char *allowed, char *out, size_t
 	case VALUE_SHARE:
 		snprintf(out, room, "a share such as 5%% or 0.05");
 		break;
+	case VALUE_BUDGET:
+		snprintf(out, room, "a share such as 1%%, or a number a second such as 500/s");
+		break;
 	default:
 		snprintf(out, room, "%s", allowed[0] ? allowed : "any text");
 	}
+}
+
+/* Parses "N/s". */
+static bool a_second(const char *text, uint64_t *n)
+{
+	size_t bytes = strlen(text);
+	char number[WORD];
+
+	if (bytes < 3 || bytes > WORD || strcmp(text + bytes - 2, "/s") != 0)
+		return false;
+	snprintf(number, sizeof(number), "%.*s", (int)bytes - 2, text);
+	return units_parse_count(number, n) && *n > 0 && *n <= INT32_MAX;
 }
 
 bool value_parse(enum value_kind kind, const char *allowed, const char *text, uint64_t *number,
@@ -101,6 +116,14 @@ bool value_parse(enum value_kind kind, const char *allowed, const char *text, ui
 	case VALUE_SHARE:
 		good = units_parse_share(text, &share);
 		n = (uint64_t)llround(share * 1e6);
+		break;
+	case VALUE_BUDGET:
+		if (a_second(text, &n)) {
+			n = -n;
+		} else {
+			good = !text[0] || (units_parse_share(text, &share) && share > 0);
+			n = (uint64_t)llround(share * 1e6);
+		}
 		break;
 	default:
 		break;

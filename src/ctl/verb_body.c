@@ -36,7 +36,7 @@ struct shiny_err *verb_body_whole(const struct ctl *ctl, struct store *store, co
 {
 	uint64_t mean;
 
-	SHINY_TRY(contents_sample(store, &mean));
+	SHINY_TRY(contents_sample(store, &mean, NULL));
 	return mean ? shiny_err(SHINY_ERR_USAGE,
 				"%s: %s has a sample of the blocks (SHINY_SAMPLE): %s is known "
 				"only where all are recorded, without it",

@@ -126,7 +126,7 @@ static bool replay_event(void *context, const struct event *e)
 		.address = e->address,
 		.birth = e->time,
 		.size = e->size & EVENT_BLOCK_MOST,
-		.flags = e->api & ENTRY_API,
+		.flags = (e->api & ENTRY_API) | (unsigned)e->level << ENTRY_LEVEL_SHIFT,
 		.site = stats_site(&p->stats,
 				   e->stack <= session->output.ids.stacks.count ? e->stack : 0),
 		.vtable = kind_of(&session->output, e)

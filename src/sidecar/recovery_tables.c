@@ -134,6 +134,14 @@ static void take_mark(struct recovery *recovery, const struct query *row)
 	OUTPUT_PUT(&recovery->session->output, store_put_mark, &mark);
 }
 
+static void take_rate(struct recovery *recovery, const struct query *row)
+{
+	struct store_sample_rate rate = { .time = (uint64_t)query_number(row, 0),
+					  .mean = (uint64_t)query_number(row, 1) };
+
+	OUTPUT_PUT(&recovery->session->output, store_put_sample_rate, &rate);
+}
+
 static void take_unrecorded(struct recovery *recovery, const struct query *row)
 {
 	struct store_unrecorded program = {
@@ -351,6 +359,7 @@ struct shiny_err *recovery_copy_tables(struct recovery *recovery)
 		  recovery->session->people.all.count, take_thread },
 		{ "SELECT process, thread, ns, name FROM mark WHERE process <= ?1 ORDER BY id",
 		  recovery->session->people.all.count, take_mark },
+		{ "SELECT ns, mean FROM sample_rate ORDER BY id", 0, take_rate },
 		{ "SELECT parent, pid, name, executable, reason, text, choice, ns FROM unrecorded",
 		  0, take_unrecorded },
 		{ "SELECT process, text FROM note WHERE process <= ?1",

@@ -9,6 +9,7 @@
 #include "process/ending.h"
 #include "process/lifecycle.h"
 #include "process/settle.h"
+#include "sample_budget.h"
 #include "vm/mappings_sample.h"
 
 #define MS UINT64_C(1000000)
@@ -72,6 +73,7 @@ uint64_t round_run(struct session *session)
 			rings->paused = true;
 	}
 	process_look_for_ends(people, output);
+	sample_budget_follow(session);
 	now = hold_back(rings, output, now);
 	merge_until(session, now);
 	mappings_take(session, rings->behind ? output->applied_until : now);

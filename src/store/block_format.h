@@ -72,6 +72,7 @@ enum { BLOCK_MAGIC = 0x33426853, LEVEL = 1 };
  * is 0 at the block's start).
  */
 enum { LEAD_EXTRA = 1, LEAD_TAG = 2 };
+#define TAG_MASK ((UINT32_C(1) << EVENT_TAG_BITS) - 1) /* of a tag and level, as event.h has them */
 
 struct header { /* little endian, like everything else of an x86-64 program */
 	uint32_t magic, count;

@@ -417,7 +417,7 @@ pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32
 	struct history *history = model_history(m, run->stacks);
 	struct site *site = model_site(m, e->stack);
 	uint64_t what = event_what(e), guessed = 0;
-	bool retag = has_address_of_alloc(kind) && e->tag != pair->tag;
+	bool retag = has_address_of_alloc(kind) && event_tag_and_level(e) != pair->tag;
 	unsigned code = 0;
 	uint32_t node;
 
@@ -432,7 +432,7 @@ pack_event(struct packer *p, struct pair_run *run, const struct event *e, uint32
 		site->mark = (uint16_t)what;
 	}
 	if (retag)
-		put(p, COLUMN_VTABLE, pair->tag = e->tag);
+		put(p, COLUMN_VTABLE, pair->tag = event_tag_and_level(e));
 	if (extra) {
 		put(p, COLUMN_VTABLE, e->vtable);
 		put(p, COLUMN_OLD, e->old_address);

@@ -263,7 +263,7 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	e->api = tag[1];
 	if (lead & LEAD_TAG) {
 		pair->tag = (uint32_t)get(u, COLUMN_VTABLE);
-		u->astray |= pair->tag > u->highest.tag;
+		u->astray |= (pair->tag & TAG_MASK) > u->highest.tag;
 	}
 	if (lead & LEAD_EXTRA) {
 		e->vtable = (uint32_t)get(u, COLUMN_VTABLE);
@@ -290,7 +290,8 @@ static inline bool unpack_event(struct unpacker *u, struct event *e)
 	} else if (has_address_of_alloc(e->kind)) {
 		e->size = control & SIZE_HIT ? model_size(history, site, e->stack)
 					     : get(u, COLUMN_SIZE);
-		e->tag = pair->tag;
+		e->tag = pair->tag & TAG_MASK;
+		e->level = (uint8_t)(pair->tag >> EVENT_TAG_BITS);
 		learnt = e->size;
 		if (e->kind == EVENT_REALLOC) {
 			unsigned target = get_byte(u, COLUMN_OLD);

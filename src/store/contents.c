@@ -43,12 +43,19 @@ struct shiny_err *contents_has_events(struct store *store, bool *any)
 	return NULL;
 }
 
-struct shiny_err *contents_sample(struct store *store, uint64_t *mean)
+struct shiny_err *contents_sample(struct store *store, uint64_t *mean, uint64_t *changes)
 {
 	struct query *q;
 
-	SHINY_TRY(store_query(store, "SELECT COALESCE(MAX(sample), 0) FROM process", &q));
-	return only_number(q, mean);
+	SHINY_TRY(store_query(store,
+			      "SELECT MAX((SELECT COALESCE(MAX(sample), 0) FROM process), "
+			      "(SELECT COALESCE(MAX(mean), 0) FROM sample_rate))",
+			      &q));
+	SHINY_TRY(only_number(q, mean));
+	if (!changes)
+		return NULL;
+	SHINY_TRY(store_query(store, "SELECT COUNT(*) FROM sample_rate", &q));
+	return only_number(q, changes);
 }
 
 struct shiny_err *contents_last_block(struct store *store, uint64_t *block)

@@ -16,8 +16,10 @@ SHINY_MUST_CHECK struct shiny_err *contents_number(struct store *store, const ch
  * second one row. */
 SHINY_MUST_CHECK struct shiny_err *contents_event_count(struct store *store, uint64_t *events);
 SHINY_MUST_CHECK struct shiny_err *contents_has_events(struct store *store, bool *any);
-/* Reads the largest mean of the processes' samples, bytes; 0: all blocks were recorded. */
-SHINY_MUST_CHECK struct shiny_err *contents_sample(struct store *store, uint64_t *mean);
+/* Reads the largest mean of the processes' samples, bytes; 0: all blocks were recorded. *changes
+ * (NULL: not asked): how often their budget changed it. */
+SHINY_MUST_CHECK struct shiny_err *contents_sample(struct store *store, uint64_t *mean,
+						   uint64_t *changes);
 /* Reads the id of the last committed block of events; 0: there is none. */
 SHINY_MUST_CHECK struct shiny_err *contents_last_block(struct store *store, uint64_t *block);
 

@@ -65,6 +65,16 @@ struct event {
 	uint8_t api;          /* shiny_api, event_end, shiny_map_call or shiny_vptr_api (with
 	                       * EVENT_VPTR_DOUBTED); CONSTRUCT, DESTROY:
 	                       * SHINY_THIS_ON_STACK or 0 */
+	uint8_t level;        /* ALLOC, REALLOC: that of the sample which it is in (the wire's
+	                       * sample_weight.h) */
 };
+
+/* Tags have fewer bits, so that a file can hold both in one number. */
+enum { EVENT_TAG_BITS = 29 };
+
+static inline uint32_t event_tag_and_level(const struct event *e)
+{
+	return e->tag | (uint32_t)e->level << EVENT_TAG_BITS;
+}
 
 #endif

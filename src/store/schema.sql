@@ -215,6 +215,13 @@ CREATE TABLE mark (
 	name TEXT NOT NULL -- need not be the only one
 );
 
+-- Changes of the rate of a sample that has a budget.
+CREATE TABLE sample_rate (
+	id INTEGER PRIMARY KEY, -- id in this file
+	ns INTEGER NOT NULL, -- when the sidecar set it: each thread follows at its next look
+	mean INTEGER NOT NULL -- bytes between two blocks of a thread's sample from then on, on average
+);
+
 -- Programs that were started in this session and are not recorded: nothing of their memory is in this file.
 CREATE TABLE unrecorded (
 	id INTEGER PRIMARY KEY, -- id in this file
@@ -727,6 +734,13 @@ CREATE VIEW v_marks AS SELECT
 	m.process AS process, -- process id, 0 from outside
 	m.thread AS thread -- thread id, 0 from outside
 FROM mark m;
+
+-- Changes of the rate of a sample that has a budget (SHINY_BUDGET).
+-- Example: SELECT ns / 1e9, mean FROM v_sample_rates ORDER BY ns;
+CREATE VIEW v_sample_rates AS SELECT
+	r.ns AS ns, -- when the sidecar set it: each thread follows at its next look
+	r.mean AS mean -- bytes between two blocks of a thread's sample from then on, on average
+FROM sample_rate r;
 
 -- Blocks that were watched for their next use, with their types and who used them.
 -- Example: SELECT type, ending, COUNT(*) FROM v_accesses GROUP BY type, ending;

@@ -21,7 +21,7 @@
 #include "sum_list.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
-#define STORE_SCHEMA_VERSION 24
+#define STORE_SCHEMA_VERSION 25
 
 struct store;
 
@@ -99,6 +99,8 @@ SHINY_MUST_CHECK struct shiny_err *store_put_tag(struct store *store, uint32_t i
 						 const char *name);
 SHINY_MUST_CHECK struct shiny_err *store_put_mark(struct store *store,
 						  const struct store_mark *row);
+SHINY_MUST_CHECK struct shiny_err *store_put_sample_rate(struct store *store,
+							 const struct store_sample_rate *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_unrecorded(struct store *store,
 							const struct store_unrecorded *row);
 SHINY_MUST_CHECK struct shiny_err *store_put_type(struct store *store,

@@ -13,6 +13,10 @@
  * weights times values are unbiased (Horvitz and Thompson, 1952), and are whole numbers: a block of
  * a sample counts as `weight` equal ones everywhere. The variance of such a sum is estimated,
  * without bias, by the sum of value^2 * weight * (weight - 1).
+ *
+ * With SHINY_BUDGET the sidecar changes the rate: the header's `sample_level` says how often the
+ * ring's mean is doubled. Each thread follows when it draws its next distance, which the process's
+ * lack of memory allows at any moment, and its stream's TAG records say from which block on.
  */
 #ifndef SHINY_SAMPLE_WEIGHT_H
 #define SHINY_SAMPLE_WEIGHT_H
@@ -22,6 +26,20 @@
 /* The least and the greatest mean, bytes. */
 #define SHINY_SAMPLE_LEAST UINT64_C(1024)
 #define SHINY_SAMPLE_MOST (UINT64_C(16) << 20)
+
+/* Levels are below SHINY_LEVELS, and stand in a TAG record's size from this bit on. */
+enum { SHINY_LEVELS = 8, SHINY_LEVEL_SHIFT = 17 };
+
+/* The mean of the first level where only SHINY_BUDGET is set. */
+#define SHINY_SAMPLE_FINEST (UINT64_C(128) << 10)
+
+/* Returns the mean of a level. */
+static inline uint64_t shiny_sample_mean(uint64_t first, unsigned level)
+{
+	uint64_t mean = first << level;
+
+	return mean < SHINY_SAMPLE_MOST ? mean : SHINY_SAMPLE_MOST;
+}
 
 /* Returns 1 - exp(-size / mean) for 0 < size < mean, by the series of exp, whose eighteenth term is
  * below the precision of a double. */

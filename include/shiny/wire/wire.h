@@ -156,8 +156,8 @@ enum shiny_counter {
  * TYPED   w0: as NAMED. w1: 63..16 the type's key. Its time is that of the record before it.
  * TIME    w0: the new base in ticks, all 64 bits.
  * TAG     stack id and address 0; size: the index of the tag that the stream's thread has from here
- *         on, 0 none. It is repeated at the beginning of each chunk: a chunk without it begins with
- *         no tag.
+ *         on, 0 none, and the level of its sample from SHINY_LEVEL_SHIFT. It is repeated at the
+ *         beginning of each chunk: a chunk without it begins with no tag, at level 0.
  * POOL    repeated likewise at need: a chunk begins with no pool.
  * LOSS    w0: number of records lost << 20. w1: dt as drawn; size: the shiny_counter that counted
  *         them. Stack ids that were defined before a LOSS are void after it.
@@ -518,8 +518,8 @@ struct shiny_header {
 	                        * notices a dead sidecar */
 	uint64_t given;          /* [give] counts what the sidecar frees or allocates; a waiting
 	                          * writer looks again when it changes */
-	uint32_t sidecar_low;    /* [ctl] 1: the sidecar yields to other programs, and may be late
-	                          * on a busy machine */
+	uint32_t sidecar_low;    /* [ctl] 1: the sidecar yields, and may be late on a busy machine */
+	uint32_t sample_level;   /* [ctl] the sample's level (sample_weight.h) */
 
 	/* shared by writers; lines of their own */
 	/* no small or large chunk below this index is likely to be free: a hint, any value is

@@ -42,7 +42,8 @@ struct life {
 	uint8_t api;          /* enum shiny_api */
 	bool inherited;       /* copied by a fork */
 	bool realloced;       /* began by a realloc */
-	bool outside; /* not in the filter: observers and replay_each skip it */
+	bool outside : 1; /* not in the filter: observers and replay_each skip it */
+	uint8_t level : 7; /* of its sample (the wire's sample_weight.h) */
 	uint32_t place; /* in the pool, from 1; unique among the session's live blocks */
 };
 

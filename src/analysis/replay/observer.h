@@ -57,7 +57,8 @@ static inline uint64_t replay_weight(const struct replay_process *process, const
 {
 	return __builtin_expect(!process->sample, 1)
 		       ? 1
-		       : shiny_sample_weight(life->size, process->sample);
+		       : shiny_sample_weight(life->size,
+					     shiny_sample_mean(process->sample, life->level));
 }
 
 /* An observer's per-event table. The replay prefetches its rows some events ahead, as they are

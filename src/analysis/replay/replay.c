@@ -340,6 +340,7 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 			       .thread = e->thread,
 			       .tag = e->tag,
 			       .api = e->api,
+			       .level = e->level,
 			       .realloced = e->kind == EVENT_REALLOC,
 			       .outside = !filter_birth(run->filter, e->time, e->tag),
 			       .place = place };

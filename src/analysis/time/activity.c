@@ -406,7 +406,7 @@ struct shiny_err *activity_load(struct store *store, const struct filter *filter
 	if (!err && rows)
 		err = groups_load(store, GROUP_SITE, false, &groups[1]);
 	if (!err)
-		err = contents_sample(store, &sample);
+		err = contents_sample(store, &sample, NULL);
 	/* a block of a sample counts as many, for which the log has no room */
 	if (!err && rows && !sample)
 		log = phase_log_create(a.interval, a.count,

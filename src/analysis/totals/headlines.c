@@ -327,14 +327,14 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 struct shiny_err *headlines_load(struct store *store, unsigned level, struct headlines *out)
 {
 	SHINY_CLEANUP(headlines_deinit) struct headlines found = { 0 };
-	uint64_t sample;
+	uint64_t sample, changes;
 
-	SHINY_TRY(contents_sample(store, &sample));
+	SHINY_TRY(contents_sample(store, &sample, &changes));
 	if (sample)
 		add(&found, "sample", NULL,
-		    mem_format("a sample: one block in %s on average; counts and bytes are "
+		    mem_format("a sample: one block in %s%s on average; counts and bytes are "
 			       "estimates",
-			       units_bytes(UNITS_BUF, sample)));
+			       units_bytes(UNITS_BUF, sample), changes ? " or less" : ""));
 	SHINY_TRY(add_endings(store, &found));
 	if (!sample) /* it does not have all frees */
 		SHINY_TRY(add_frees(store, &found));

@@ -17,7 +17,9 @@ static const struct field row_fields[] = {
 const struct field losses_fields[] = {
 	{ FIELD_BYTES("sample", struct losses, sample), .optional = true,
 	  .help = "SHINY_SAMPLE: the blocks are a sample, and counts and bytes are estimates from "
-		  "it" },
+		  "it; the largest mean" },
+	{ FIELD_COUNT("sample_changes", struct losses, sample_changes), .optional = true,
+	  .help = "how often SHINY_BUDGET changed the mean: view v_sample_rates has the changes" },
 	{ FIELD_COUNT("lost", struct losses, lost), .help = "the sum of all losses" },
 	{ FIELD_WORKED_OUT("complete", FLAG, get_complete),
 	  .help = "the recording was finished" },

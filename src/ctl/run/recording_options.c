@@ -20,6 +20,8 @@ struct sidecar_options recording_options(const struct options *o, const char *di
 		.no_site_types = o->given[OPT_NO_TYPES] || strcmp(types, "all") != 0,
 		.type_rules = o->text[OPT_TYPE_RULES],
 		.memory_period = env_number(ENV_SHINY_MEMORY_PERIOD),
+		.budget = (int64_t)(o->given[OPT_SAMPLE_BUDGET] ? o->number[OPT_SAMPLE_BUDGET]
+							  : env_number(ENV_SHINY_BUDGET)),
 		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
 		.watch_accesses = strstr(env_text(ENV_SHINY_ACCESS), "watch") != NULL,
 		.page_accesses = strstr(env_text(ENV_SHINY_ACCESS), "pages") != NULL,

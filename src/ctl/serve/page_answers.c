@@ -55,7 +55,7 @@ struct shiny_err *page_answers_load(struct store *store, const struct filter *fi
 
 	SHINY_TRY(replay_together(tasks, sizeof(tasks) / sizeof(*tasks)));
 	SHINY_TRY(memory_load(store, filter, MEMORY_LAST, 0, &a.memory));
-	SHINY_TRY(contents_sample(store, &a.sample));
+	SHINY_TRY(contents_sample(store, &a.sample, NULL));
 	SHINY_TRY(heap_graph_any(store, filter, &a.has_snapshot));
 	a.has_snapshot = a.has_snapshot && !a.sample;
 	if (a.has_snapshot)

@@ -33,8 +33,11 @@ static inline void apply_time(struct session *session, const struct stream *s)
 
 static void apply_tag(struct stream *s)
 {
-	s->tag = s->head.size ? indices_get(&s->process->tags, s->head.size) : 0;
-	if (s->head.size && !s->tag)
+	uint64_t index = s->head.size & ((1 << SHINY_LEVEL_SHIFT) - 1);
+
+	s->level = (uint8_t)(s->head.size >> SHINY_LEVEL_SHIFT);
+	s->tag = index ? indices_get(&s->process->tags, index) : 0;
+	if (index && !s->tag)
 		s->process->noticed.unnamed_tags++;
 }
 

@@ -167,6 +167,7 @@ tell(struct output *output, const struct stream *s, const struct raw *raw, uint6
 						.thread = s->thread.id,
 						.stack = stack,
 						.tag = s->tag,
+						.level = s->level,
 						.kind = (uint8_t)kind,
 						.api = raw->api };
 }
@@ -174,7 +175,7 @@ tell(struct output *output, const struct stream *s, const struct raw *raw, uint6
 static inline __attribute__((always_inline)) void
 apply_alloc(struct output *output, struct stream *s, const struct raw *raw, uint64_t ns)
 {
-	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), 0);
+	struct entry entry = entry_of(raw, apply_birth_site(s, raw->stack), apply_level(s));
 
 	s->born = entry.site;
 	s->fresh = entry.address;
@@ -267,7 +268,8 @@ void apply_realloc_done(struct output *output, struct stream *s)
 {
 	struct begun_realloc *begun = &s->realloc;
 	uint32_t stack = s->head.stack ? s->head.stack : begun->stack;
-	struct entry entry = entry_of(&s->head, apply_birth_site(s, stack), ENTRY_REALLOC);
+	struct entry entry = entry_of(&s->head, apply_birth_site(s, stack),
+				      ENTRY_REALLOC | apply_level(s));
 	uint64_t ns = apply_ns(output, s);
 	struct event *e;
 

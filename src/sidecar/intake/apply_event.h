@@ -35,7 +35,8 @@ static inline struct event *apply_emit(struct output *output, const struct strea
 			     .thread = s->thread.id,
 			     .kind = kind,
 			     .api = s->head.api,
-			     .tag = s->tag };
+			     .tag = s->tag,
+			     .level = s->level };
 	return e;
 }
 
@@ -57,6 +58,12 @@ static inline uint32_t apply_stack_id(struct stream *s, uint32_t stack)
 	const struct stream_stack *defined = apply_defined(s, stack);
 
 	return defined ? defined->stack : 0;
+}
+
+/* Returns the flags of a new block of the stream that tell its sample's level. */
+static inline unsigned apply_level(const struct stream *s)
+{
+	return (unsigned)s->level << ENTRY_LEVEL_SHIFT;
 }
 
 /* Returns the site of a new block, which has the tag of the allocating thread. */

@@ -65,6 +65,7 @@ static void tell_change(struct output *output, const struct stream *s, const str
 	e->api = SHINY_API_COLLECTED;
 	e->stack = s->process->stats.sites.at[entry->site].stack;
 	e->tag = s->process->stats.sites.at[entry->site].tag;
+	e->level = entry->flags >> ENTRY_LEVEL_SHIFT;
 }
 
 /* Shortens the object at `address` to end at `end`; false: that is impossible. */
@@ -152,7 +153,7 @@ void apply_object(struct output *output, struct stream *s)
 	struct entry entry = { .address = s->head.address,
 			       .birth = s->head.time,
 			       .size = s->head.size,
-			       .flags = SHINY_API_COLLECTED,
+			       .flags = SHINY_API_COLLECTED | apply_level(s),
 			       .site = apply_birth_site(s, s->head.stack),
 			       .vtable = kind_of(output, p, s->head.index) };
 

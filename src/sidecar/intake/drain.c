@@ -330,6 +330,7 @@ static bool open_chunk(struct rings *rings, struct stream *s, struct waiting nex
 	s->cursor.base = 0;
 	s->stacks.count = 0;
 	s->tag = 0;
+	s->level = 0;
 	s->pool = 0;
 	if (next.spilled) {
 		if (!chunks->copy)

@@ -52,6 +52,7 @@ enum {
 	ENTRY_DOUBTED = 1 << 11,     /* `vtable` may have been read during its construction */
 	ENTRY_GIVEN = 1 << 12,       /* `vtable` is what the program's run time or the
 	                              * allocator said of the block */
+	ENTRY_LEVEL_SHIFT = 13,      /* 3 bits: level of its sample (the wire's sample_weight.h) */
 	/* all that is known of `vtable` */
 	ENTRY_OF_VTABLE = ENTRY_READING | ENTRY_SECOND_WORD | ENTRY_DOUBTED | ENTRY_GIVEN,
 };

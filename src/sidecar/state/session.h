@@ -15,6 +15,7 @@
 
 #include "../../../symbolizer/sym.h"
 #include "../../base/mem.h"
+#include "../sample_budget.h"
 #include "output.h"
 #include "people.h"
 #include "rings.h"
@@ -30,6 +31,7 @@ struct session {
 	struct output output;
 	struct rings rings;
 	struct people people;
+	struct sample_budget budget;
 	struct sym_options symbols;	  /* for the two symbolizers */
 	struct resolve_ahead *ahead;	  /* NULL: call sites are typed at the end only */
 	struct accesses *accesses;	  /* NULL: none can be recorded */

@@ -36,6 +36,7 @@ struct stream {
 	uint32_t born; /* site of the last block allocated */
 	uint64_t fresh; /* its address, until a pool has looked at it; 0: none */
 	uint32_t tag;  /* the thread's tag, as set in this chunk; session-wide id, 0 none */
+	uint8_t level; /* likewise that of its sample */
 	uint64_t pool; /* likewise the pool of its next object of the second level, 0 none */
 	struct stream_chunks chunks;
 	struct begun_realloc realloc, move; /* move: of the second level */

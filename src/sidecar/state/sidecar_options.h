@@ -37,6 +37,8 @@ struct sidecar_options {
 	const char *type_cache; /* directory for site types, NULL: the user's; as in sym.h */
 	bool no_type_cache;
 	uint64_t memory_period; /* ms between two samples of a process's memory; 0: none */
+	int64_t budget; /* of a sample: parts per million of processor time; negative: blocks a
+	                 * second; 0: none (sample_budget.h) */
 	const char *snapshot;   /* SHINY_SNAPSHOT; NULL: "" */
 	bool watch_accesses;    /* record which live blocks are used (access/watches.h) */
 	bool page_accesses;     /* record which pages are touched (access/page_uses.h) */

@@ -201,7 +201,10 @@ static inline uint64_t stats_weight(const struct stats *stats, const struct entr
 {
 	return __builtin_expect(!stats->sample, 1)
 		       ? 1
-		       : shiny_sample_weight(entry->size, stats->sample);
+		       : shiny_sample_weight(
+				 entry->size,
+				 shiny_sample_mean(stats->sample,
+						   entry->flags >> ENTRY_LEVEL_SHIFT));
 }
 
 /* Returns the row of a site's blocks of a vtable. */

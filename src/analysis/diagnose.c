@@ -90,8 +90,8 @@ static struct shiny_err *churn_rows(const struct asking *a, struct diagnosis *d)
 			row->population_bytes[POPULATION_SHORT],
 			mem_format("%s of its %s lived less than %s, half of all for %s",
 				   units_share(UNITS_BUF, (double)row->population[POPULATION_SHORT],
-					       (double)row->blocks),
-				   units_noun(UNITS_NOUN_BUF, row->blocks, "block"),
+					       (double)row->began.blocks),
+				   units_noun(UNITS_NOUN_BUF, row->began.blocks, "block"),
 				   units_time(UNITS_BUF, l.duration / 100),
 				   units_time(UNITS_BUF, distribution_quantile(&row->ages, 0.5))));
 	}
@@ -233,8 +233,8 @@ static bool growth_kept(const struct asking *a, size_t growing, struct diagnosis
 
 	for (size_t i = 0; i < growing; i++) {
 		made += leaks->rows[i].made;
-		blocks += leaks->rows[i].blocks;
-		bytes += leaks->rows[i].bytes;
+		blocks += leaks->rows[i].left.blocks;
+		bytes += leaks->rows[i].left.bytes;
 	}
 	if ((double)(made - blocks) >= KEPT_FREED * (double)made)
 		return false;
@@ -245,7 +245,7 @@ static bool growth_kept(const struct asking *a, size_t growing, struct diagnosis
 		    "what is leaked, shinyctl retainers what keeps the rest";
 	d->support = mem_format("they have %s of the live bytes, and freed %s of the %s that they "
 				"made",
-				units_share(UNITS_BUF, (double)bytes, (double)leaks->bytes),
+				units_share(UNITS_BUF, (double)bytes, (double)leaks->left.bytes),
 				units_share(UNITS_BUF, (double)(made - blocks), (double)made),
 				units_noun(UNITS_NOUN_BUF, made, "block"));
 	return true;
@@ -307,7 +307,7 @@ static struct shiny_err *ask_growth(void *context)
 	for (size_t i = 0; i < growing && i < DIAGNOSE_ROWS; i++) {
 		const struct leak_row *row = &leaks->rows[i];
 
-		put_row(d, i, row->name, row->blocks, row->bytes,
+		put_row(d, i, row->name, row->left.blocks, row->left.bytes,
 			mem_format("%s more blocks a second, %s",
 				   units_short(UNITS_BUF, row->slope),
 				   units_bytes(UNITS_BUF, (uint64_t)row->bytes_slope)));
@@ -404,13 +404,15 @@ static struct shiny_err *spike_rows(const struct asking *a, struct diagnosis *d)
 
 		d->support = mem_format(
 			"%s of the peak's %s ended within %s",
-			units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
-			units_bytes(UNITS_BUF, peak->bytes), units_time(UNITS_BUF, p.soon));
+			units_share(UNITS_BUF, (double)peak->soon_bytes,
+				    (double)peak->there.bytes),
+			units_bytes(UNITS_BUF, peak->there.bytes), units_time(UNITS_BUF, p.soon));
 		for (size_t i = 0; i < peak->count && i < DIAGNOSE_ROWS; i++)
-			put_row(d, i, peak->rows[i].name, peak->rows[i].blocks, peak->rows[i].bytes,
+			put_row(d, i, peak->rows[i].name, peak->rows[i].there.blocks,
+				peak->rows[i].there.bytes,
 				mem_format("%s of it ended soon",
 					   units_share(UNITS_BUF, (double)peak->rows[i].soon_bytes,
-						       (double)peak->rows[i].bytes)));
+						       (double)peak->rows[i].there.bytes)));
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../answer/estimated.h"
 #include "../base/mem.h"
 #include "store.h"
 
@@ -44,33 +45,11 @@ static uint64_t frees_variance(const struct sums *s)
 	return s->allocs_variance > rest ? s->allocs_variance - rest : 0;
 }
 
-/* Blocks of equal weights from which on an interval is shown as even. */
-enum { EVEN_FROM = 30 };
-
-char *sums_margin(char out[SUMS_MARGIN], uint64_t bytes, uint64_t variance)
-{
-	struct estimate_bounds bounds =
-		estimate_bounds(bytes, (double)variance * ESTIMATE_BYTES_UNIT, 0);
-	double blocks = variance ? (double)bytes * (double)bytes /
-					   ((double)variance * ESTIMATE_BYTES_UNIT)
-				 : 0;
-
-	out[0] = '\0';
-	if (!variance)
-		return out;
-	if (blocks >= EVEN_FROM)
-		snprintf(out, SUMS_MARGIN, " \xc2\xb1 %s",
-			 units_bytes(UNITS_BUF, (bounds.high - bounds.low) / 2));
-	else
-		snprintf(out, SUMS_MARGIN, " (%s to %s)", units_bytes(UNITS_BUF, bounds.low),
-			 units_bytes(UNITS_BUF, bounds.high));
-	return out;
-}
-
 static void get_margin(const void *row, struct field_value *out)
 {
 	const struct sums *r = row;
-	char *text = sums_margin(SUMS_MARGIN_BUF, r->live_bytes, r->live_bytes_variance);
+	char *text =
+		estimated_margin(ESTIMATED_MARGIN_BUF, r->live_bytes, r->live_bytes_variance);
 
 	if (*text)
 		field_set_owned(out, mem_text(text + 1));

@@ -46,12 +46,6 @@ const char *sums_order_share(enum sums_order order);
 /* Returns the value by which `order` sorts; `peak` is the caller's. */
 uint64_t sums_by(const struct sums *sums, enum sums_order order, uint64_t peak);
 
-/* Writes the 95 % interval of an estimate of bytes: " ± 1.20 MiB", or " (12.0 KiB to 2.80 MiB)"
- * where it is far from even; "" if it is exact. Returns `out`. */
-enum { SUMS_MARGIN = 2 * UNITS_TEXT + 8 };
-char *sums_margin(char out[SUMS_MARGIN], uint64_t bytes, uint64_t variance);
-#define SUMS_MARGIN_BUF ((char[SUMS_MARGIN]){ 0 })
-
 extern const struct field sums_fields[];
 
 #endif

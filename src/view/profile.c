@@ -80,12 +80,12 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 
 		if (!group)
 			continue;
-		p->samples[group - 1].peak = peak->rows[i].blocks;
-		p->samples[group - 1].peak_bytes = peak->rows[i].bytes;
+		p->samples[group - 1].peak = peak->rows[i].there.blocks;
+		p->samples[group - 1].peak_bytes = peak->rows[i].there.bytes;
 	}
 	if (peak) {
-		p->peak = peak->blocks;
-		p->peak_bytes = peak->bytes;
+		p->peak = peak->there.blocks;
+		p->peak_bytes = peak->there.bytes;
 		p->peak_time = peak->time;
 	}
 	p->groups = peaks.groups; /* moved back from `peaks` */

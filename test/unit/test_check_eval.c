@@ -256,9 +256,51 @@ static void lifetimes(void)
 	unlink(slower_path);
 }
 
+/* ---- samples ---- */
+
+/* Ten blocks of a sample, each for 100: the number of such is 5.1 to 17.7 draws, by the quantiles of
+ * a gamma distribution of shape 10.5. */
+static void estimates(void)
+{
+	char path[64];
+	struct store *s;
+
+	snprintf(path, sizeof(path), "/tmp/shiny-test-check-%d.shiny", (int)getpid());
+	s = session_begin(path, 1000);
+	put_process(s, (struct store_process){ .id = 1, .end = 1000, .sample = 4096 });
+	put_program(s);
+	put_site(s, 1, "drawn");
+	must(store_put_stat(s, &(struct store_stat){ .process = 1,
+						     .stack = 1,
+						     .allocs = 1000,
+						     .allocs_variance = 1000 * 99,
+						     .frees = 1000,
+						     .bytes = 32000,
+						     .bytes_variance = 97,
+						     .min_size = 32,
+						     .max_size = 32,
+						     .api = SHINY_API_NEW }));
+	must(store_finish(s, NULL));
+	must(store_open(path, &s));
+	judged(NULL, s, "allocs<=1000", CHECK_HOLDS, true);
+	judged(NULL, s, "allocs<=600", CHECK_HOLDS, true);
+	judged(NULL, s, "allocs<=450", CHECK_FAILS, false);
+	judged(NULL, s, "allocs>=1600", CHECK_HOLDS, true);
+	judged(NULL, s, "each site(*).allocs>=1900", CHECK_FAILS, false);
+	judged(NULL, s, "bytes<=19k", CHECK_HOLDS, true);
+	judged(NULL, s, "bytes<=15k", CHECK_FAILS, false);
+	judged(NULL, s, "live==0", CHECK_HOLDS, true);
+	judged(NULL, s, "live<=300", CHECK_HOLDS, false);
+	judged(NULL, s, "size<=32", CHECK_UNKNOWN, false);
+	judged(s, s, "allocs +1%", CHECK_HOLDS, true);
+	store_close(s);
+	unlink(path);
+}
+
 int main(void)
 {
 	understood();
+	estimates();
 	wrong();
 	kept();
 	lifetimes();

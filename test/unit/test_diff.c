@@ -285,6 +285,42 @@ static void named(void)
 	diff_deinit(&d);
 }
 
+/* ---- samples ---- */
+
+/* `draws` blocks of a sample, each for 100 of 64 bytes, live at the end. */
+static void drawn(const char *function, uint64_t vaddr, uint64_t draws)
+{
+	struct store_stat *row = &stats[stat_count];
+
+	if (!draws)
+		return;
+	site(PROGRAM, vaddr, function, "/src/s.c", 1, 2, 64, 100 * draws, 100 * draws);
+	row->allocs_variance = row->live_variance = 9900 * draws;
+	row->bytes_variance = row->live_bytes_variance = 9900 * draws * 64 * 64 / (1 << 20);
+}
+
+/* By the binomial distribution of one side's share at even odds, 5 of 5 have p = 0.06, 7 of 7 0.016,
+ * 12 of 22 0.83 and 160 of 260 0.0002. */
+static void sampled(void)
+{
+	static const char *const builds[2] = { "a1", "a2" };
+	struct diff d;
+
+	for (int side = 0; side < 2; side++) {
+		begin(side, builds);
+		drawn("five()", 0x1000, side ? 5 : 0);
+		drawn("seven()", 0x2000, side ? 0 : 7);
+		drawn("even()", 0x3000, side ? 12 : 10);
+		drawn("more()", 0x4000, side ? 160 : 100);
+		end();
+	}
+	compare(BREAKDOWN_SITE, &d);
+	is_row(&d, "seven() (s.c:1)", 700, 0, MATCH_ONLY);
+	is_row(&d, "more() (s.c:1)", 10000, 16000, MATCH_NAME);
+	number("samples: nothing else is different", d.count, 2);
+	diff_deinit(&d);
+}
+
 /* ---- the very same file ---- */
 
 static void same_file(void)
@@ -524,6 +560,7 @@ int main(void)
 			 (int)getpid(), side);
 	named();
 	same_file();
+	sampled();
 	stripped();
 	over_time();
 	for (int side = 0; side < 2; side++)

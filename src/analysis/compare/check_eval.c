@@ -10,7 +10,7 @@
 #include "../../base/mem.h"
 #include "check_select.h"
 #include "check_session.h"
-#include "tracker.h"
+#include "check_value.h"
 
 /* The values of a rule in each row of a dimension; without `each`, in one row for all. */
 struct plan {
@@ -20,7 +20,9 @@ struct plan {
 	enum breakdown_by by;
 	size_t rows;          /* 1 if not by rows */
 	double *values[2];    /* NAN: unknown */
-	struct histogram_range *ranges[2]; /* of lifetimes: the range of each value; else NULL */
+	/* of lifetimes and of what is estimated from a sample: the range of each value; else NULL */
+	struct histogram_range *ranges[2];
+	struct sums *sums[2]; /* of a sample, by row; else NULL */
 	bool *seen;           /* rows with blocks in either session */
 	bool *selected[2];    /* cell → the rule selects it */
 	size_t first_tracker;
@@ -69,36 +71,6 @@ static uint32_t row_of(const struct checking *k, const struct plan *p, int side,
 		       : 0;
 }
 
-static uint64_t sum_of(const struct breakdown_cell *cell, enum check_measure measure)
-{
-	switch (measure) {
-	case CHECK_ALLOCS:
-		return cell->sums.allocs;
-	case CHECK_REALLOCS:
-		return cell->sums.reallocs;
-	case CHECK_FREES:
-		return cell->sums.frees;
-	case CHECK_BYTES:
-		return cell->sums.bytes;
-	case CHECK_LIVE:
-		return cell->sums.live;
-	default: return cell->sums.live_bytes;
-	}
-}
-
-static double tracked(const struct tracker *w, enum check_measure measure, bool part)
-{
-	switch (measure) {
-	case CHECK_PEAK_BYTES:
-		return (double)(part ? w->at_target : w->peak_bytes);
-	case CHECK_LEAKS:
-		return (double)w->leaks;
-	case CHECK_LEAKED_BYTES:
-		return (double)w->leaked_bytes;
-	default: return NAN; /* set by take_lifetimes() */
-	}
-}
-
 /* Takes the medians, known to within their bins. */
 static void take_lifetimes(struct plan *p, int side, const struct trackers *w)
 {
@@ -130,8 +102,20 @@ static void add_sums(const struct checking *k, struct plan *p, int side)
 		if (p->rule->measure == CHECK_SIZE)
 			p->values[side][row] = fmax(p->values[side][row], (double)cell->most_size);
 		else if (!needs_events(p))
-			p->values[side][row] += (double)sum_of(cell, p->rule->measure);
+			p->values[side][row] +=
+				(double)check_value_of(&cell->sums, p->rule->measure);
+		if (p->sums[side])
+			sums_add(&p->sums[side][row], &cell->sums);
 	}
+}
+
+/* Finds the ranges of values that are known. */
+static void add_ranges(struct plan *p, int side)
+{
+	p->ranges[side] = mem_zero(p->rows + 1, sizeof(*p->ranges[side]));
+	for (size_t r = 0; r < p->rows; r++)
+		p->ranges[side][r] = check_value_range(&p->sums[side][r], p->rule->measure,
+						       p->values[side][r]);
 }
 
 /* Gives each cell its own set of trackers: those of the plans that select it. */
@@ -184,8 +168,9 @@ static struct shiny_err *follow(struct checking *k, struct plan *plans, size_t c
 			  k->options->progress ? "checking" : NULL);
 	for (size_t i = 0; !err && i < count; i++) {
 		for (size_t r = 0; needs_events(&plans[i]) && r < plans[i].rows; r++)
-			plans[i].values[side][r] = tracked(&trackers.at[plans[i].first_tracker + r],
-							   plans[i].rule->measure, plans[i].parts);
+			plans[i].values[side][r] =
+				check_value_tracked(&trackers.at[plans[i].first_tracker + r],
+						    plans[i].rule->measure, plans[i].parts);
 		if (plans[i].rule->measure == CHECK_LIFETIME)
 			take_lifetimes(&plans[i], side, &trackers);
 	}
@@ -209,12 +194,18 @@ static struct shiny_err *run_plans(struct checking *k, struct plan *plans, size_
 			if (side < k->first)
 				continue;
 			p->selected[side] = check_select(&k->breakdowns[side], p->rule);
+			if (k->breakdowns[side].sample && p->rule->measure != CHECK_LIFETIME)
+				p->sums[side] = mem_zero(p->rows + 1, sizeof(*p->sums[side]));
 			add_sums(k, p, side);
 		}
 		events = events || needs_events(p);
 	}
 	for (int side = k->first; events && side < 2; side++)
 		SHINY_TRY(follow(k, plans, count, side));
+	for (size_t i = 0; i < count; i++)
+		for (int side = 0; side < 2; side++)
+			if (plans[i].sums[side])
+				add_ranges(&plans[i], side);
 	return NULL;
 }
 
@@ -223,6 +214,7 @@ static void plan_deinit(struct plan *p)
 	for (int side = 0; side < 2; side++) {
 		free(p->values[side]);
 		free(p->ranges[side]);
+		free(p->sums[side]);
 		free(p->selected[side]);
 	}
 	free(p->seen);
@@ -245,14 +237,22 @@ static void judge(struct check_result *r, const struct check_rule *rule, double 
 	r->state = check_holds(rule, value, base) ? CHECK_HOLDS : CHECK_FAILS;
 }
 
+/* Returns the range of a row's value; one that is exact is a range of itself. */
 static struct histogram_range range_of(const struct plan *p, int side, size_t row)
 {
-	return p->ranges[side] ? p->ranges[side][row] : (struct histogram_range){ 0 };
+	uint64_t value = (uint64_t)fmax(p->values[side][row], 0);
+
+	return p->ranges[side] ? p->ranges[side][row]
+			       : (struct histogram_range){ value, value, value };
 }
 
-/* A row's lifetime is known as a range: the rule holds if it holds for any value in it. *divided:
- * not for all. */
-static bool lifetime_holds(const struct plan *p, size_t row, bool *divided)
+static bool is_ranged(const struct plan *p)
+{
+	return p->ranges[0] || p->ranges[1];
+}
+
+/* The rule holds if it holds for any value in the row's range. *divided: not for all. */
+static bool range_holds(const struct plan *p, size_t row, bool *divided)
 {
 	const struct histogram_range value = range_of(p, 1, row), base = range_of(p, 0, row);
 	const uint64_t bases[] = { base.low, base.high };
@@ -279,19 +279,18 @@ static bool row_holds(const struct plan *p, size_t row, double base, double valu
 {
 	bool divided;
 
-	return p->rule->measure == CHECK_LIFETIME ? lifetime_holds(p, row, &divided)
-						  : check_holds(p->rule, value, base);
+	return is_ranged(p) ? range_holds(p, row, &divided) : check_holds(p->rule, value, base);
 }
 
 static void judge_row(struct check_result *r, const struct plan *p, size_t row, double base,
 		      double value)
 {
 	judge(r, p->rule, base, value);
-	if (p->rule->measure != CHECK_LIFETIME)
+	if (!is_ranged(p))
 		return;
 	r->low = (double)range_of(p, 1, row).low;
 	r->high = (double)range_of(p, 1, row).high;
-	r->state = lifetime_holds(p, row, &r->divided) ? CHECK_HOLDS : CHECK_FAILS;
+	r->state = range_holds(p, row, &r->divided) ? CHECK_HOLDS : CHECK_FAILS;
 }
 
 static void judge_plan(struct checking *k, const struct plan *p)

@@ -24,7 +24,7 @@ struct check_result {
 	bool nothing;            /* no block of either session matches its selectors */
 	char *why;               /* for UNKNOWN: the missing data; else NULL */
 	double base, value, limit; /* for `each` rules: those of the worst row */
-	double low, high;        /* range of a lifetime's value; else 0 */
+	double low, high;        /* range of a lifetime or an estimate; else 0 */
 	bool divided;            /* the rule holds for only a part of that range */
 	char *worst;             /* name of the worst row of an `each` rule; else NULL */
 	uint64_t rows, broken;   /* `each`: rows checked, and rows over the limit */

@@ -73,7 +73,7 @@ static struct shiny_err *count_growing(const struct check_side *side, double *va
 		*value += leaks.rows[i].grows;
 		if (leaks.rows[i].grows && parts)
 			check_part_add(parts, mem_text(leaks.rows[i].name), 0,
-				       (double)leaks.rows[i].blocks);
+				       (double)leaks.rows[i].left.blocks);
 	}
 	leaks_deinit(&leaks);
 	return NULL;

@@ -108,6 +108,23 @@ static double rank_of(uint64_t base, uint64_t new)
 	return base + new ? change * fabs(change) / ((double)base + (double)new) : 0;
 }
 
+/* The same for two sums that may be estimates; 0, too, for a change within the 95 % interval of
+ * their difference, less half of what a block of the sample stands for on each side. */
+static double estimate_rank(uint64_t base, uint64_t new, double variance)
+{
+	static const double z = 1.959964;
+	double sum = (double)base + (double)new, change = fabs((double)new - (double)base);
+
+	return sum > 0 && variance > 0 && change - variance / sum <= z * sqrt(variance)
+		       ? 0
+		       : rank_of(base, new);
+}
+
+static double bytes_variance(uint64_t base, uint64_t new)
+{
+	return ((double)base + (double)new) * ESTIMATE_BYTES_UNIT;
+}
+
 static double octaves(uint64_t base, uint64_t new)
 {
 	return log2(((double)new + 1) / ((double)base + 1));
@@ -168,19 +185,29 @@ static double slower_by(const struct comparing *c)
 static bool rank_row(struct diff_row *row, bool timed, double slower)
 {
 	const struct diff_side *base = &row->sides[0], *new = &row->sides[1];
-	bool different = base->sums.allocs != new->sums.allocs ||
-			 base->sums.bytes != new->sums.bytes || base->sums.live != new->sums.live ||
-			 base->sums.live_bytes != new->sums.live_bytes;
+	const struct sums *b = &base->sums, *n = &new->sums;
+	double blocks = (double)b->allocs_variance + (double)n->allocs_variance,
+	       bytes = bytes_variance(b->bytes_variance, n->bytes_variance);
+	bool different = !(blocks > 0) &&
+			 (b->allocs != n->allocs || b->bytes != n->bytes || b->live != n->live ||
+			  b->live_bytes != n->live_bytes);
 
-	row->ranks[DIFF_LIVE] = rank_of(base->sums.live_bytes, new->sums.live_bytes);
-	row->ranks[DIFF_BYTES] = rank_of(base->sums.bytes, new->sums.bytes);
-	row->ranks[DIFF_BLOCKS] = rank_of(base->sums.allocs, new->sums.allocs);
+	row->ranks[DIFF_LIVE] = estimate_rank(
+		b->live_bytes, n->live_bytes,
+		bytes_variance(b->live_bytes_variance, n->live_bytes_variance));
+	row->ranks[DIFF_BYTES] = estimate_rank(b->bytes, n->bytes, bytes);
+	row->ranks[DIFF_BLOCKS] = estimate_rank(b->allocs, n->allocs, blocks);
 	if (base->size && new->size)
 		row->ranks[DIFF_SIZE] = ((double)new->size - (double)base->size) *
 					(double)(new->sums.allocs + new->sums.inherited);
 	if (timed) {
-		row->ranks[DIFF_PEAK] = rank_of(base->peak_bytes, new->peak_bytes);
-		row->ranks[DIFF_LIFETIME] = lifetime_rank(base, new, slower);
+		double one = bytes > 0 ? bytes / ((double)b->bytes + (double)n->bytes) : 0;
+
+		row->ranks[DIFF_PEAK] = estimate_rank(
+			base->peak_bytes, new->peak_bytes,
+			one * ((double)base->peak_bytes + (double)new->peak_bytes));
+		/* a sample has few lifetimes, and not what was allocated meanwhile */
+		row->ranks[DIFF_LIFETIME] = blocks > 0 ? 0 : lifetime_rank(base, new, slower);
 	}
 	for (int m = 0; m < DIFF_MEASURES; m++)
 		different = different || row->ranks[m] != 0;

@@ -7,7 +7,9 @@
  * sessions. Threads: one a store.
  *
  * Rows are matched by names (match.h). A row is different if its number of blocks, their bytes,
- * those live at the end, its peak, the size of its blocks or their lifetimes are.
+ * those live at the end, its peak, the size of its blocks or their lifetimes are. Where a side is a
+ * sample (SHINY_SAMPLE), a change within the 95 % interval of the difference is none, and lifetimes
+ * are not compared.
  *
  *   live      bytes live at the end (of each process)
  *   peak      most bytes live at once; needs events

@@ -22,6 +22,7 @@ void distribution_add(struct distribution *d, uint64_t value, uint64_t count, bo
 	}
 	reach(d, value, value);
 	d->ended += count;
+	d->squares += (double)count * (double)count;
 	d->sum += (double)value * (double)count;
 	log_sum_add_many(&d->logs, value, count);
 }
@@ -40,6 +41,7 @@ void distribution_merge(struct distribution *to, const struct distribution *from
 	to->ended += from->ended;
 	to->censored += from->censored;
 	to->sum += from->sum;
+	to->squares += from->squares;
 	to->logs.sum += log_sum_value(&from->logs);
 }
 
@@ -53,6 +55,21 @@ void distribution_deinit(struct distribution *d)
 uint64_t distribution_quantile(const struct distribution *d, double q)
 {
 	return histogram_quantile(&d->ended_bins, q, d->least, d->most).about;
+}
+
+struct distribution_range distribution_quantile_range(const struct distribution *d, double q)
+{
+	static const double z = 1.959964; /* of 2.5 % on each side */
+	double ended = (double)d->ended, n = d->squares > 0 ? ended * ended / d->squares : 0;
+	double middle, half;
+
+	if (d->squares <= ended)
+		return (struct distribution_range){ distribution_quantile(d, q),
+						    distribution_quantile(d, q) };
+	middle = (q + z * z / (2 * n)) / (1 + z * z / n);
+	half = z / (1 + z * z / n) * sqrt(q * (1 - q) / n + z * z / (4 * n * n));
+	return (struct distribution_range){ distribution_quantile(d, fmax(middle - half, 0)),
+					    distribution_quantile(d, fmin(middle + half, 1)) };
 }
 
 double distribution_mean(const struct distribution *d)

@@ -28,9 +28,10 @@ struct distribution { /* zeroed: empty */
 	double sum;               /* of the ended */
 	struct log_sum logs;      /* of ln(value) of the ended; values of 0 count as 1 */
 	uint64_t least, most;     /* of the ended; 0 and 0: none */
+	double squares;           /* sum of the squares of the counts of the ended */
 };
 
-/* Adds a value of `count` blocks. */
+/* Adds a value of `count` blocks; in a sample, of a block that counts as so many. */
 void distribution_add(struct distribution *distribution, uint64_t value, uint64_t count,
 		      bool censored);
 /* Prefetches the bin of a value. */
@@ -41,6 +42,18 @@ void distribution_deinit(struct distribution *distribution);
 /* Returns a quantile over the ended, known to within a bin (histogram.h); 0: none ended. `q` in
  * 0..1. */
 uint64_t distribution_quantile(const struct distribution *distribution, double q);
+
+struct distribution_range {
+	uint64_t low, high;
+};
+/*
+ * Returns the 95 % interval of a quantile where blocks are a sample; low and high are the quantile
+ * if they are not. It is between the quantiles at the ends of Wilson's interval (1927) of the share
+ * q among as many blocks of equal weights as the ended stand for, ended^2 / squares (Kish 1965); so
+ * Woodruff (1952).
+ */
+struct distribution_range distribution_quantile_range(const struct distribution *distribution,
+						      double q);
 double distribution_mean(const struct distribution *distribution);
 double distribution_geometric_mean(const struct distribution *distribution);
 

@@ -136,8 +136,7 @@ static void leaks_on_death(void *context, const struct replay_process *process,
 		c->suppressed_bytes += bytes;
 		return;
 	}
-	row->blocks += blocks;
-	row->bytes += bytes;
+	estimated_add(&row->left, life->size, blocks);
 	row->abandoned += process->early ? blocks : 0;
 	row->abandoned_bytes += process->early ? bytes : 0;
 	if (life->birth > row->youngest_ns ||
@@ -221,9 +220,9 @@ static void judge_row(struct leak_row *row, const struct leaks_count *c, size_t 
 
 	row->slope = line.slope / seconds;
 	row->slope_error = line.error / seconds;
-	if (row->bytes > c->bytes_at_first[group])
+	if (row->left.bytes > c->bytes_at_first[group])
 		row->bytes_slope =
-			(double)(row->bytes - c->bytes_at_first[group]) / (seconds * COUNT);
+			(double)(row->left.bytes - c->bytes_at_first[group]) / (seconds * COUNT);
 	row->grows = adds(row->counts, LEAK_MOMENTS, LEAK_MOMENTS / 2, LEAK_MOMENTS - 1) &&
 		     (rises(counts, COUNT) || rises_by_work(c, group));
 }
@@ -256,7 +255,7 @@ static void judge_alike(struct leaks *leaks)
 }
 
 ORDER_BY(by_growth, struct leak_row,
-	 ORDER_FIRST(grows) ?: (a->grows ? ORDER_DOWN(bytes_slope) : 0) ?: ORDER_DOWN(bytes)
+	 ORDER_FIRST(grows) ?: (a->grows ? ORDER_DOWN(bytes_slope) : 0) ?: ORDER_DOWN(left.bytes)
 		 ?: ORDER_TEXT(name))
 
 static void arrange(struct leaks *out, struct leaks_count *c, const struct groups *groups,
@@ -265,15 +264,14 @@ static void arrange(struct leaks *out, struct leaks_count *c, const struct group
 	for (size_t i = 0; i < groups->count; i++) {
 		struct leak_row *row = &c->rows[i];
 
-		if ((!row->blocks && !row->suppressed) ||
+		if ((!row->left.blocks && !row->suppressed) ||
 		    (match && !text_matches(match, groups->names[i])))
 			continue;
-		out->blocks += row->blocks;
-		out->bytes += row->bytes;
+		estimated_merge(&out->left, &row->left);
 		out->abandoned += row->abandoned;
 		out->abandoned_bytes += row->abandoned_bytes;
 		out->suppressed += row->suppressed;
-		if (!row->blocks)
+		if (!row->left.blocks)
 			continue;
 		row->made = c->live[i].made;
 		judge_row(row, c, i);

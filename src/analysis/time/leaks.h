@@ -27,7 +27,7 @@
 #ifndef SHINY_LEAKS_H
 #define SHINY_LEAKS_H
 
-#include "../../answer/field.h"
+#include "../../answer/estimated.h"
 #include "../attribute/groups.h"
 
 enum { LEAK_MOMENTS = 40, LEAK_SURE = 4, LEAK_ADDS = 16, LEAK_ALIKE = 20 };
@@ -35,7 +35,7 @@ enum { LEAK_MOMENTS = 40, LEAK_SURE = 4, LEAK_ADDS = 16, LEAK_ALIKE = 20 };
 struct leak_row {
 	char *name;
 	char *full_name; /* not shortened; NULL: same as `name` */
-	uint64_t blocks, bytes;       /* not freed until their process ended */
+	struct estimated left;        /* not freed until their process ended */
 	uint64_t abandoned, abandoned_bytes; /* those of processes that ended early */
 	uint64_t suppressed;          /* suppressed blocks, which the others leave out */
 	uint64_t made;                /* all blocks of the row */
@@ -49,7 +49,8 @@ struct leak_row {
 struct leaks {
 	struct leak_row *rows; /* growing ones first, by bytes a second; then by bytes */
 	size_t count;
-	uint64_t blocks, bytes, suppressed, suppressed_bytes;
+	struct estimated left;
+	uint64_t suppressed, suppressed_bytes;
 	uint64_t abandoned, abandoned_bytes; /* those of processes that exited or were killed before
 					      * the session's end */
 	uint64_t duration; /* ns */

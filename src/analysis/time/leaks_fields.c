@@ -33,10 +33,11 @@ static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
 	  .help = "the call site, type, component or tag" },
 	{ FIELD_FULL_NAME(ROW), .help = "the same, not shortened" },
-	{ FIELD_COUNT("blocks", ROW, blocks),
+	{ FIELD_COUNT("blocks", ROW, left.blocks),
 	  .help = "blocks that nobody freed until their process ended" },
-	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
-	{ FIELD_SHARE("of_bytes", ROW, bytes, RESULT, bytes) },
+	{ FIELD_BYTES("bytes", ROW, left.bytes), .help = "their bytes" },
+	{ FIELD_GROUP(ROW, left, estimated_fields) },
+	{ FIELD_SHARE("of_bytes", ROW, left.bytes, RESULT, left.bytes) },
 	{ FIELD_COUNT("suppressed", ROW, suppressed),
 	  .help = "blocks that --suppressions leaves out" },
 	{ FIELD_COUNT("allocs", ROW, made), .title = "allocated", .help = "all blocks allocated" },
@@ -57,9 +58,10 @@ static const struct field row_fields[] = {
 	FIELD_LAST
 };
 const struct field leaks_fields[] = {
-	{ FIELD_COUNT("blocks", RESULT, blocks),
+	{ FIELD_COUNT("blocks", RESULT, left.blocks),
 	  .help = "blocks that nobody freed until their process ended" },
-	{ FIELD_BYTES("bytes", RESULT, bytes), .help = "their bytes" },
+	{ FIELD_BYTES("bytes", RESULT, left.bytes), .help = "their bytes" },
+	{ FIELD_GROUP(RESULT, left, estimated_fields) },
 	{ FIELD_COUNT("abandoned", RESULT, abandoned),
 	  .help = "of these, blocks of processes that ended before the session's end" },
 	{ FIELD_BYTES("abandoned_bytes", RESULT, abandoned_bytes), .help = "their bytes" },
@@ -67,7 +69,7 @@ const struct field leaks_fields[] = {
 	  .help = "blocks that --suppressions leaves out" },
 	{ FIELD_BYTES("suppressed_bytes", RESULT, suppressed_bytes), .help = "their bytes" },
 	{ FIELD_ROWS("rows", RESULT, rows, count, row_fields), .limited = true,
-	  .shows = "bytes blocks of_bytes allocs/3 rate/1 trend/2 youngest_ns/4 name",
+	  .shows = "bytes margin/5 blocks of_bytes allocs/3 rate/1 trend/2 youngest_ns/4 name",
 	  .help = "a call site, type, component or tag" },
 	FIELD_LAST
 };

@@ -50,8 +50,7 @@ static void count_ended(struct lifetimes_count *c, const struct lifetimes_ended 
 	struct lifetime_row *row = e->row;
 	enum population population = population_of(e->age, c->duration);
 
-	row->blocks += e->blocks;
-	row->bytes += e->size * e->blocks;
+	estimated_add(&row->began, e->size, e->blocks);
 	switch (e->end) {
 	case LIFE_FREED:
 	case LIFE_REALLOCED:
@@ -114,7 +113,7 @@ static void count_resize(void *context, const struct replay_process *process,
 	uint32_t group = groups_find(c->groups, process, life);
 
 	if (!life->inherited && before > life->size && !(c->only && !c->only[group]))
-		c->rows[group].bytes += before - life->size;
+		c->rows[group].began.bytes += before - life->size;
 }
 
 static void count_rest(struct lifetimes_count *c)
@@ -126,8 +125,7 @@ static void count_rest(struct lifetimes_count *c)
 
 static void add_row(struct lifetime_row *to, const struct lifetime_row *row)
 {
-	to->blocks += row->blocks;
-	to->bytes += row->bytes;
+	estimated_merge(&to->began, &row->began);
 	to->destroyed += row->destroyed;
 	to->reused += row->reused;
 	to->persistent += row->persistent;
@@ -144,13 +142,13 @@ static uint64_t value_of(const struct lifetime_row *row, enum lifetimes_order or
 {
 	switch (order) {
 	case LIFETIMES_BY_BYTES:
-		return row->bytes;
+		return row->began.bytes;
 	case LIFETIMES_BY_PERSISTENT:
 		return row->persistent;
 	case LIFETIMES_BY_SHORT:
 		return row->population[POPULATION_SHORT];
 	default:
-		return row->blocks;
+		return row->began.blocks;
 	}
 }
 
@@ -181,7 +179,7 @@ static void arrange(struct lifetimes *out, struct groups *groups, const char *ma
 	for (size_t i = 0; i < out->count; i++) {
 		struct lifetime_row *row = &out->rows[i];
 
-		if (!row->blocks || (match && !text_matches(match, groups->names[i]))) {
+		if (!row->began.blocks || (match && !text_matches(match, groups->names[i]))) {
 			row_deinit(row);
 			continue;
 		}

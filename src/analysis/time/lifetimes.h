@@ -24,7 +24,7 @@
 #ifndef SHINY_LIFETIMES_H
 #define SHINY_LIFETIMES_H
 
-#include "../../answer/field.h"
+#include "../../answer/estimated.h"
 #include "../query/distribution.h"
 #include "../attribute/groups.h"
 
@@ -37,8 +37,8 @@ enum population population_of(uint64_t age, uint64_t duration);
 struct lifetime_row {
 	char *name;
 	char *full_name; /* not shortened; NULL: same as `name` */
-	uint64_t blocks, bytes;           /* blocks that began */
-	uint64_t destroyed, reused, persistent; /* blocks = their sum */
+	struct estimated began;
+	uint64_t destroyed, reused, persistent; /* began = their sum */
 	uint64_t temporary, elsewhere;    /* of the destroyed */
 	uint64_t population[POPULATIONS]; /* blocks */
 	uint64_t population_bytes[POPULATIONS];

@@ -13,20 +13,21 @@ static void get_geometric_mean(const void *ages, struct field_value *out)
 	field_set_real(out, distribution_geometric_mean(ages));
 }
 
-static void get_p50(const void *ages, struct field_value *out)
-{
-	field_set_number(out, distribution_quantile(ages, 0.5));
-}
-
-static void get_p90(const void *ages, struct field_value *out)
-{
-	field_set_number(out, distribution_quantile(ages, 0.9));
-}
-
-static void get_p99(const void *ages, struct field_value *out)
-{
-	field_set_number(out, distribution_quantile(ages, 0.99));
-}
+#define QUANTILE(name, q)                                                                   \
+	FIELD_GETTER(get_##name, struct distribution, number, distribution_quantile(r, q)) \
+	RANGE(name, q, low) RANGE(name, q, high)
+/* Where blocks are no sample, quantiles have no range. */
+#define RANGE(name, q, end)                                                                      \
+	static void get_##name##_##end(const void *row, struct field_value *out)                 \
+	{                                                                                        \
+		const struct distribution *r = row;                                              \
+                                                                                                 \
+		field_set_number(out, distribution_quantile_range(r, q).end);                    \
+		out->absent = r->squares <= (double)r->ended;                                    \
+	}
+QUANTILE(p50, 0.5)
+QUANTILE(p90, 0.9)
+QUANTILE(p99, 0.99)
 
 static void get_half_life(const void *ages, struct field_value *out)
 {
@@ -40,6 +41,10 @@ FIELD_SKIP(is_empty, struct distribution_octave, !r->ended && !r->censored)
 
 /* clang-format off */
 #define AGES struct distribution
+#define FIELD_RANGE(name) FIELD_END(name, low) FIELD_END(name, high)
+#define FIELD_END(name, end) \
+	{ FIELD_WORKED_OUT(#name "_ns_" #end, TIME, get_##name##_##end), .skip = has_none_ended, \
+	  .help = "where blocks are a sample: the end of the 95 % interval of " #name },
 static const struct field ages_fields[] = {
 	{ FIELD_COUNT("ended", AGES, ended),
 	  .help = "blocks that ended; the others were live when last seen" },
@@ -53,6 +58,7 @@ static const struct field ages_fields[] = {
 	  .help = "the 90th percentile" },
 	{ FIELD_WORKED_OUT("p99_ns", TIME, get_p99), .title = "p99", .skip = has_none_ended,
 	  .help = "the 99th percentile" },
+	FIELD_RANGE(p50) FIELD_RANGE(p90) FIELD_RANGE(p99)
 	{ FIELD_TIME("max_ns", AGES, most), .skip = has_none_ended,
 	  .help = "the longest lifetime of those that ended" },
 	{ FIELD_WORKED_OUT("half_life_ns", TIME, get_half_life), .title = "half-life",
@@ -63,10 +69,11 @@ static const struct field ages_fields[] = {
 #define ROW struct lifetime_row
 #define RESULT struct lifetimes
 static const struct field life_fields[] = {
-	{ FIELD_SHARE("of_blocks", ROW, blocks, RESULT, total.blocks) },
-	{ FIELD_BAR("bar", ROW, blocks, RESULT, total.blocks) },
-	{ FIELD_COUNT("blocks", ROW, blocks), .help = "blocks that began" },
-	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
+	{ FIELD_SHARE("of_blocks", ROW, began.blocks, RESULT, total.began.blocks) },
+	{ FIELD_BAR("bar", ROW, began.blocks, RESULT, total.began.blocks) },
+	{ FIELD_COUNT("blocks", ROW, began.blocks), .help = "blocks that began" },
+	{ FIELD_BYTES("bytes", ROW, began.bytes), .help = "their bytes" },
+	{ FIELD_GROUP(ROW, began, estimated_fields) },
 	{ FIELD_COUNT("destroyed", ROW, destroyed),
 	  .help = "blocks freed, passed to realloc, or ended by a destructor" },
 	{ FIELD_COUNT("reused", ROW, reused),

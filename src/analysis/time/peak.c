@@ -28,12 +28,13 @@
 
 struct peak_cell {	       /* the counts of a group at a moment */
 	uint32_t group, round; /* round: not the moment's: the cell is empty */
-	uint64_t blocks, bytes, soon_blocks, soon_bytes;
+	struct estimated there;
+	uint64_t soon_blocks, soon_bytes;
 };
 struct peak_end { /* an end of a block that lived at the moment */
 	struct group_key key;
 	uint32_t tag;
-	uint64_t blocks, bytes;
+	uint64_t size, blocks; /* size: bytes of each */
 	bool soon; /* it ends within `soon` ns */
 };
 enum { PEAK_ENDS = 256 };
@@ -175,10 +176,11 @@ static void count_ends(const struct peak_tracker *w, struct moment *m)
 	for (size_t i = 0; i < m->end_count; i++) {
 		struct peak_cell *cell = cell_get(m, of[i]);
 
-		cell->blocks += m->ends[i].blocks;
-		cell->bytes += m->ends[i].bytes;
-		cell->soon_blocks += m->ends[i].soon ? m->ends[i].blocks : 0;
-		cell->soon_bytes += m->ends[i].soon ? m->ends[i].bytes : 0;
+		const struct peak_end *end = &m->ends[i];
+
+		estimated_add(&cell->there, end->size, end->blocks);
+		cell->soon_blocks += end->soon ? end->blocks : 0;
+		cell->soon_bytes += end->soon ? end->size * end->blocks : 0;
 	}
 	m->end_count = 0;
 }
@@ -188,7 +190,8 @@ static void put_end(const struct peak_tracker *w, struct moment *m, const struct
 		    uint64_t correct)
 {
 	if (correct) {
-		cell_get(m, groups_find_key(w->groups, &end->key, end->tag))->bytes += correct;
+		cell_get(m, groups_find_key(w->groups, &end->key, end->tag))
+			->there.bytes += correct;
 		return;
 	}
 	if (!m->ends)
@@ -310,10 +313,9 @@ static void count_all(struct peak_tracker *w, const struct replay_process *p,
 		      const struct life *life, const struct life_death *death, uint64_t correct)
 {
 	struct moment *own = &w->accounts[p->id - 1].highest, *of[PEAK_MARKS + 2];
-	uint64_t blocks = replay_weight(p, life);
 	struct peak_end end = { .tag = life->tag,
-				.blocks = blocks,
-				.bytes = life->size * blocks };
+				.blocks = replay_weight(p, life),
+				.size = life->size };
 	size_t count = 0;
 
 	for (size_t i = 0; life->birth <= w->newest && i < w->mark_count; i++)
@@ -403,8 +405,8 @@ static int by_bytes(const void *left, const void *right)
 {
 	const struct peak_row *a = left, *b = right;
 
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
+	if (a->there.bytes != b->there.bytes)
+		return a->there.bytes < b->there.bytes ? 1 : -1;
 	return a->name && b->name ? strcmp(a->name, b->name)
 				  : (a->group > b->group) - (a->group < b->group);
 }
@@ -419,14 +421,14 @@ static void balance(struct peak *peak)
 	uint64_t debt = 0;
 
 	for (size_t i = 0; i < peak->count; i++)
-		if ((int64_t)peak->rows[i].bytes < 0) {
-			debt -= peak->rows[i].bytes;
-			peak->rows[i].bytes = 0;
+		if ((int64_t)peak->rows[i].there.bytes < 0) {
+			debt -= peak->rows[i].there.bytes;
+			peak->rows[i].there.bytes = 0;
 		}
 	for (size_t i = 0; debt && i < peak->count; i++) {
-		uint64_t part = peak->rows[i].bytes < debt ? peak->rows[i].bytes : debt;
+		uint64_t part = peak->rows[i].there.bytes < debt ? peak->rows[i].there.bytes : debt;
 
-		peak->rows[i].bytes -= part;
+		peak->rows[i].there.bytes -= part;
 		debt -= part;
 	}
 }
@@ -434,19 +436,17 @@ static void balance(struct peak *peak)
 static void take(const struct moment *m, const struct groups *groups, struct peak *peak)
 {
 	*peak = (struct peak){ .time = m->time,
-				 .blocks = m->blocks,
-				 .bytes = m->bytes,
+				 .there = { .blocks = m->blocks, .bytes = m->bytes },
 				 .rows = mem_zero(m->used + 1, sizeof(*peak->rows)) };
 	for (size_t i = 0; i < m->room; i++) {
 		const struct peak_cell *cell = &m->cells[i];
 
-		if (cell->round == m->round && (cell->blocks || cell->bytes))
+		if (cell->round == m->round && (cell->there.blocks || cell->there.bytes))
 			peak->rows[peak->count++] =
 				(struct peak_row){
 					.group = cell->group,
 					.name = groups->names ? groups->names[cell->group] : NULL,
-					.blocks = cell->blocks,
-					.bytes = cell->bytes,
+					.there = cell->there,
 					.soon_blocks = cell->soon_blocks,
 					.soon_bytes = cell->soon_bytes };
 	}
@@ -454,7 +454,11 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 	for (size_t i = 0; i < peak->count; i++) {
 		struct peak_row *row = &peak->rows[i];
 
-		row->soon_bytes = row->soon_bytes < row->bytes ? row->soon_bytes : row->bytes;
+		if (row->soon_bytes > row->there.bytes)
+			row->soon_bytes = row->there.bytes;
+		/* the rows add up to the peak */
+		peak->there.blocks_variance += row->there.blocks_variance;
+		peak->there.bytes_variance += row->there.bytes_variance;
 		peak->soon_blocks += row->soon_blocks;
 		peak->soon_bytes += row->soon_bytes;
 	}
@@ -463,7 +467,7 @@ static void take(const struct moment *m, const struct groups *groups, struct pea
 }
 
 ORDER_BY(by_time, struct moment, ORDER_UP(order))
-ORDER_BY(by_process_bytes, struct peak, ORDER_DOWN(bytes) ?: ORDER_UP(process))
+ORDER_BY(by_process_bytes, struct peak, ORDER_DOWN(there.bytes) ?: ORDER_UP(process))
 
 static void arrange(struct peak_tracker *w, struct process_names *names, struct peaks *out)
 {
@@ -485,7 +489,7 @@ static void arrange(struct peak_tracker *w, struct process_names *names, struct 
 			continue;
 		take(&all[i], w->groups, &out->peaks[out->count++]);
 		out->peaks[out->count - 1].number = out->count;
-		if (out->peaks[out->count - 1].bytes > out->peaks[out->highest].bytes)
+		if (out->peaks[out->count - 1].there.bytes > out->peaks[out->highest].there.bytes)
 			out->highest = out->count - 1;
 	}
 	out->peaks[out->highest].highest = true;

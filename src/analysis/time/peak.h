@@ -29,7 +29,7 @@
 #ifndef SHINY_PEAK_H
 #define SHINY_PEAK_H
 
-#include "../../answer/field.h"
+#include "../../answer/estimated.h"
 #include "../attribute/groups.h"
 
 enum { PEAK_MARKS = 8 };
@@ -40,12 +40,15 @@ enum { PEAK_MARKS = 8 };
 struct peak_row {
 	uint32_t group;   /* of peaks.groups */
 	const char *name; /* name of the group; NULL: groups have no names */
-	uint64_t blocks, bytes, soon_blocks, soon_bytes;
+	struct estimated there;
+	uint64_t soon_blocks, soon_bytes; /* of these */
 };
 struct peak {
 	uint32_t process, pid; /* id; 0: the session's peak */
 	char *process_name;    /* "renderer", else the program's name; NULL: the session */
-	uint64_t time, blocks, bytes, soon_blocks, soon_bytes;
+	uint64_t time;
+	struct estimated there;
+	uint64_t soon_blocks, soon_bytes;
 	struct peak_row *rows; /* most bytes first */
 	size_t count;
 	size_t number;         /* of the session's peaks, from 1 */

@@ -2,10 +2,10 @@
 #include "../../base/mem.h"
 #include "peak.h"
 
-FIELD_GETTER(get_lasting, struct peak_row, number, r->bytes - r->soon_bytes)
+FIELD_GETTER(get_lasting, struct peak_row, number, r->there.bytes - r->soon_bytes)
 FIELD_GETTER(get_shown, struct peak, text, r->shown ? ">" : "")
 FIELD_GETTER(get_process, struct peak, owned, mem_format("%.32s %u", r->process_name, r->pid))
-FIELD_GETTER_KNOWN(get_top_bytes, struct peak, number, r->rows[0].bytes, r->count)
+FIELD_GETTER_KNOWN(get_top_bytes, struct peak, number, r->rows[0].there.bytes, r->count)
 FIELD_GETTER(get_top, struct peak, text, r->count ? r->rows[0].name : NULL)
 FIELD_GETTER(get_by, struct peaks, text, group_names[r->groups.by])
 
@@ -16,10 +16,11 @@ FIELD_GETTER(get_by, struct peaks, text, group_names[r->groups.by])
 static const struct field row_fields[] = {
 	{ FIELD_TEXT("name", ROW, name), FIELD_BY_NAME,
 	  .help = "the type, call site, component or tag" },
-	{ FIELD_SHARE("of_bytes", ROW, bytes, PEAK, bytes) },
-	{ FIELD_BAR("bar", ROW, bytes, PEAK, bytes) },
-	{ FIELD_COUNT("blocks", ROW, blocks), .help = "its blocks" },
-	{ FIELD_BYTES("bytes", ROW, bytes), .help = "their bytes" },
+	{ FIELD_SHARE("of_bytes", ROW, there.bytes, PEAK, there.bytes) },
+	{ FIELD_BAR("bar", ROW, there.bytes, PEAK, there.bytes) },
+	{ FIELD_COUNT("blocks", ROW, there.blocks), .help = "its blocks" },
+	{ FIELD_BYTES("bytes", ROW, there.bytes), .help = "their bytes" },
+	{ FIELD_GROUP(ROW, there, estimated_fields) },
 	{ FIELD_COUNT("transient_blocks", ROW, soon_blocks),
 	  .help = "of these blocks, those that end within transient_ns" },
 	{ FIELD_BYTES("transient_bytes", ROW, soon_bytes), .title = "transient",
@@ -29,22 +30,23 @@ static const struct field row_fields[] = {
 };
 const struct field peak_fields[] = {
 	{ FIELD_TIME("time_ns", PEAK, time), .title = "after", .help = "when it is reached" },
-	{ FIELD_COUNT("blocks", PEAK, blocks), .help = "live blocks" },
-	{ FIELD_BYTES("bytes", PEAK, bytes), .title = "live bytes", .help = "their bytes" },
+	{ FIELD_COUNT("blocks", PEAK, there.blocks), .help = "live blocks" },
+	{ FIELD_BYTES("bytes", PEAK, there.bytes), .title = "live bytes", .help = "their bytes" },
+	{ FIELD_GROUP(PEAK, there, estimated_fields) },
 	{ FIELD_COUNT("transient_blocks", PEAK, soon_blocks),
 	  .help = "of these blocks, those that end within transient_ns" },
 	{ FIELD_BYTES("transient_bytes", PEAK, soon_bytes), .title = "transient",
 	  .help = "their bytes" },
 	{ FIELD_ROWS("rows", PEAK, rows, count, row_fields), .limited = true,
 	  .help = "a type, call site, component or tag; all add up to the peak",
-	  .shows = "of_bytes bar/3 bytes blocks/2 transient_bytes lasting/1 name" },
+	  .shows = "of_bytes bar/3 bytes margin/4 blocks/2 transient_bytes lasting/1 name" },
 	FIELD_LAST
 };
 static const struct field session_fields[] = {
 	{ FIELD_WORKED_OUT("shown", TEXT, get_shown), .title = " ", .column_only = true },
 	{ FIELD_COUNT("number", PEAK, number), .title = "peak", .column_only = true },
 	{ FIELD_FLAG("highest", PEAK, highest), .help = "no other peak is higher" },
-	{ FIELD_BAR("bar", PEAK, bytes, RESULT, most) },
+	{ FIELD_BAR("bar", PEAK, there.bytes, RESULT, most) },
 	{ FIELD_SAME(peak_fields) },
 	FIELD_LAST
 };
@@ -67,7 +69,7 @@ const struct field peaks_fields[] = {
 	{ FIELD_WORKED_OUT("by", TEXT, get_by), .help = "type, site, component or tag" },
 	{ FIELD_ROWS("peaks", RESULT, peaks, count, session_fields), .spread = true,
 	  .help = "a peak of all processes together, in the order of time",
-	  .shows = "shown number time_ns bytes bar blocks transient_bytes" },
+	  .shows = "shown number time_ns bytes margin/1 bar blocks transient_bytes" },
 	{ FIELD_ROWS("processes", RESULT, processes, process_count, process_fields), .spread = true,
 	  .help = "a process at its highest peak" },
 	{ FIELD_ROWS("processes_shown", RESULT, processes, process_count, process_fields),

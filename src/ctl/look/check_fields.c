@@ -35,7 +35,8 @@ static const struct field base_value_field[] = {
 };
 static const struct field range_fields[] = {
 	{ FIELD_COUNT("value_low", ENTRY, low),
-	  .help = "of lifetime: the value is known to lie from here" },
+	  .help = "of lifetimes, and where blocks are a sample: the value is known to lie from "
+		  "here" },
 	{ FIELD_COUNT("value_high", ENTRY, high), .help = "to here" },
 	{ FIELD_FLAG("divided", ENTRY, divided),
 	  .help = "the limit divides what it may be, and the rule counts as kept" },

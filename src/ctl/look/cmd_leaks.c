@@ -99,9 +99,12 @@ static void print_leaks_totals(struct ctl *ctl, const void *result)
 
 	for (size_t i = 0; i < l->count; i++)
 		growing += l->rows[i].grows;
-	fprintf(out, "%s, %s, live at the end",
-		units_noun(UNITS_NOUN_BUF, l->blocks - l->abandoned, "block"),
-		units_bytes(UNITS_BUF, l->bytes - l->abandoned_bytes));
+	fprintf(out, "%s, %s%s, live at the end",
+		units_noun(UNITS_NOUN_BUF, l->left.blocks - l->abandoned, "block"),
+		units_bytes(UNITS_BUF, l->left.bytes - l->abandoned_bytes),
+		l->abandoned ? ""
+			     : estimated_margin(ESTIMATED_MARGIN_BUF, l->left.bytes,
+						l->left.bytes_variance));
 	if (l->abandoned)
 		fprintf(out, "; %s, %s, abandoned by processes that ended before",
 			units_count(UNITS_BUF, l->abandoned),

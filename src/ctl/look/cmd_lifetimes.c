@@ -84,19 +84,22 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 	const struct lifetime_row *t = &l->total;
 	uint64_t half = distribution_survival_quantile(&t->ages, 0.5);
 
-	fprintf(ctl->style.out, "%s, %s, in %s\n", units_noun(UNITS_NOUN_BUF, t->blocks, "block"),
-		units_bytes(UNITS_BUF, t->bytes), units_time(UNITS_BUF, l->duration));
+	fprintf(ctl->style.out, "%s, %s%s, in %s\n",
+		units_noun(UNITS_NOUN_BUF, t->began.blocks, "block"),
+		units_bytes(UNITS_BUF, t->began.bytes),
+		estimated_margin(ESTIMATED_MARGIN_BUF, t->began.bytes, t->began.bytes_variance),
+		units_time(UNITS_BUF, l->duration));
 	fprintf(ctl->style.out, "  destroyed %s, reused %s, persistent %s",
-		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+		units_share(UNITS_BUF, (double)t->destroyed, (double)t->began.blocks),
+		units_share(UNITS_BUF, (double)t->reused, (double)t->began.blocks),
+		units_share(UNITS_BUF, (double)t->persistent, (double)t->began.blocks));
 	fprintf(ctl->style.out, "; temporary %s, freed by another thread %s\n",
-		units_share(UNITS_BUF, (double)t->temporary, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->blocks));
+		units_share(UNITS_BUF, (double)t->temporary, (double)t->began.blocks),
+		units_share(UNITS_BUF, (double)t->elsewhere, (double)t->began.blocks));
 	fprintf(ctl->style.out,
 		"  %s of %s ended: percentiles and means are theirs; how long the others live is "
 		"not known\n",
-		units_count(UNITS_BUF, t->ages.ended), units_count(UNITS_BUF, t->blocks));
+		units_count(UNITS_BUF, t->ages.ended), units_count(UNITS_BUF, t->began.blocks));
 	if (half == UINT64_MAX)
 		fprintf(ctl->style.out, "  more than half outlive what was seen of them\n");
 	else
@@ -149,9 +152,9 @@ static void print_populations(const struct ctl *ctl, const struct lifetimes *l)
 			"%s%-6s%s %s of the blocks, %s of the bytes:", tint(&ctl->style, TINT_BOLD),
 			population_names[p], tint_end(&ctl->style, TINT_BOLD),
 			units_share(UNITS_BUF, (double)l->total.population[p],
-				    (double)l->total.blocks),
+				    (double)l->total.began.blocks),
 			units_share(UNITS_BUF, (double)l->total.population_bytes[p],
-				    (double)l->total.bytes));
+				    (double)l->total.began.bytes));
 		for (unsigned k = 0; k < NAMED && top[k] && top[k]->population[p]; k++) {
 			char name[256];
 

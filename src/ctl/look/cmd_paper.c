@@ -63,15 +63,15 @@ static void print_f7(struct ctl *ctl, const struct paper_file *f)
 		free(bars);
 	}
 	fprintf(ctl->style.out, "of all: D destroyed %s, R reused %s, P persistent %s\n",
-		units_share(UNITS_BUF, (double)t->destroyed, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->reused, (double)t->blocks),
-		units_share(UNITS_BUF, (double)t->persistent, (double)t->blocks));
+		units_share(UNITS_BUF, (double)t->destroyed, (double)t->began.blocks),
+		units_share(UNITS_BUF, (double)t->reused, (double)t->began.blocks),
+		units_share(UNITS_BUF, (double)t->persistent, (double)t->began.blocks));
 	paper_print_z(&ctl->style, &f->access);
 	for (enum population p = POPULATION_MIDDLE; p < POPULATIONS; p++) {
 		const struct paper_top *top = &f->top[p];
 
 		fprintf(ctl->style.out, "%-7s%s of the blocks:", population_names[p],
-			units_share(UNITS_BUF, (double)t->population[p], (double)t->blocks));
+			units_share(UNITS_BUF, (double)t->population[p], (double)t->began.blocks));
 		for (size_t i = 0; i < top->count; i++) {
 			char name[256];
 

@@ -20,21 +20,23 @@ static const char *later(char out[UNITS_TEXT], const struct peaks *p)
 
 static void print_answer(const struct ctl *ctl, const struct peaks *p, const struct peak *peak)
 {
-	fprintf(ctl->style.out, "%s%s%s live %s, in %s, %s after the start, of %s\n",
-		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
+	fprintf(ctl->style.out, "%s%s%s%s live %s, in %s, %s after the start, of %s\n",
+		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->there.bytes),
 		tint_end(&ctl->style, TINT_BOLD),
+		estimated_margin(ESTIMATED_MARGIN_BUF, peak->there.bytes,
+				 peak->there.bytes_variance),
 		peak == &p->peaks[p->highest] ? "at most" : "then",
-		units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
+		units_noun(UNITS_NOUN_BUF, peak->there.blocks, "block"),
 		units_time(UNITS_BUF, peak->time), units_time(UNITS_BUF, p->duration));
 	fprintf(ctl->style.out, "  transient  %s (%s) in %s: gone %s\n",
 		units_bytes(UNITS_BUF, peak->soon_bytes),
-		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->bytes),
+		units_share(UNITS_BUF, (double)peak->soon_bytes, (double)peak->there.bytes),
 		units_noun(UNITS_NOUN_BUF, peak->soon_blocks, "block"), later(UNITS_BUF, p));
 	fprintf(ctl->style.out, "  lasting    %s (%s) in %s\n",
-		units_bytes(UNITS_BUF, peak->bytes - peak->soon_bytes),
-		units_share(UNITS_BUF, (double)(peak->bytes - peak->soon_bytes),
-			    (double)peak->bytes),
-		units_noun(UNITS_NOUN_BUF, peak->blocks - peak->soon_blocks, "block"));
+		units_bytes(UNITS_BUF, peak->there.bytes - peak->soon_bytes),
+		units_share(UNITS_BUF, (double)(peak->there.bytes - peak->soon_bytes),
+			    (double)peak->there.bytes),
+		units_noun(UNITS_NOUN_BUF, peak->there.blocks - peak->soon_blocks, "block"));
 }
 
 static void print_each(const struct ctl *ctl, const struct answer *answer)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../answer/estimated.h"
 #include "../../base/bars.h"
 #include "../../base/cleanup.h"
 #include "../../base/line_fold.h"
@@ -150,7 +151,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page,
 	print_title(ctl, page);
 	fprintf(style->out, "  live at end %15s   %s%s\n", units_count(UNITS_BUF, s->sums.live),
 		units_bytes(UNITS_BUF, s->sums.live_bytes),
-		sums_margin(SUMS_MARGIN_BUF, s->sums.live_bytes, s->sums.live_bytes_variance));
+		estimated_margin(ESTIMATED_MARGIN_BUF, s->sums.live_bytes, s->sums.live_bytes_variance));
 	if (s->sums.abandoned) {
 		line = mem_format("  abandoned   %15s   %s never freed by a process that ended, or "
 				  "called exec, before the end",
@@ -165,7 +166,7 @@ static void print_head(struct ctl *ctl, const struct report_page *page,
 			    s->sums.bytes - s->sums.live_bytes - s->sums.abandoned_bytes));
 	fprintf(style->out, "  allocations %15s   %s%s in all, %s/s\n",
 		units_count(UNITS_BUF, s->sums.allocs), units_bytes(UNITS_BUF, s->sums.bytes),
-		sums_margin(SUMS_MARGIN_BUF, s->sums.bytes, s->sums.bytes_variance),
+		estimated_margin(ESTIMATED_MARGIN_BUF, s->sums.bytes, s->sums.bytes_variance),
 		units_short(UNITS_BUF, report_rate(page)));
 	ctl_line(style, TINT_NONE, types);
 	free(types);

@@ -238,7 +238,7 @@ static const struct field top_fields[] = {
 #define TOP(name, which, text) \
 	{ FIELD_FIRST(name, FILE_, top[which].rows, top[which].count, top_fields), .help = text }
 static const struct field f7_fields[] = {
-	{ FIELD_COUNT("blocks", FILE_, lifetimes.total.blocks), .help = "all blocks" },
+	{ FIELD_COUNT("blocks", FILE_, lifetimes.total.began.blocks), .help = "all blocks" },
 	{ FIELD_COUNT("destroyed", FILE_, lifetimes.total.destroyed), .help = "state D" },
 	{ FIELD_COUNT("reused", FILE_, lifetimes.total.reused), .help = "state R" },
 	{ FIELD_COUNT("persistent", FILE_, lifetimes.total.persistent), .help = "state P" },

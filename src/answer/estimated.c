@@ -42,14 +42,14 @@ static void get_margin(const void *sum, struct field_value *out)
 		field_set_owned(out, mem_text(text + 1));
 }
 
-#define BOUND(name, end, unit)                                                                   \
-	static void get_##name##_##end(const void *sum, struct field_value *out)                 \
-	{                                                                                        \
-		const struct estimated *r = sum;                                                 \
-                                                                                                 \
-		field_set_number(                                                                \
-			out, estimate_bounds(r->name, (double)r->name##_variance * (unit), 0).end); \
-		out->absent = !r->blocks_variance;                                               \
+#define BOUND(name, end, unit)                                                   \
+	static void get_##name##_##end(const void *sum, struct field_value *out) \
+	{                                                                        \
+		const struct estimated *r = sum;                                 \
+		double variance = (double)r->name##_variance * (unit);           \
+                                                                                 \
+		field_set_number(out, estimate_bounds(r->name, variance, 0).end);   \
+		out->absent = !r->blocks_variance;                               \
 	}
 BOUND(blocks, low, 1)
 BOUND(blocks, high, 1)

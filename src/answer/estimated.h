@@ -36,8 +36,8 @@ enum { ESTIMATED_MARGIN = 2 * UNITS_TEXT + 8 };
 char *estimated_margin(char out[ESTIMATED_MARGIN], uint64_t bytes, uint64_t variance);
 #define ESTIMATED_MARGIN_BUF ((char[ESTIMATED_MARGIN]){ 0 })
 
-/* Of struct estimated: blocks_low, blocks_high, bytes_low and bytes_high, where it is not exact;
- * and the column `margin`. */
+/* Fields of struct estimated: blocks_low, blocks_high, bytes_low and bytes_high, where it is not
+ * exact; and the column `margin`. */
 extern const struct field estimated_fields[];
 
 #endif

@@ -37,8 +37,8 @@ static uint64_t program_time(const struct people *people)
 }
 
 /* Returns the cost in parts of the budget; negative: nothing has run. */
-static double compare(int64_t budget, const struct sample_budget *before,
-		      const struct sample_budget *now)
+static double compare(int64_t budget, const struct sample_costs *before,
+		      const struct sample_costs *now)
 {
 	uint64_t program = now->program > before->program ? now->program - before->program : 0;
 	double cost = (double)(now->own - before->own) +
@@ -55,7 +55,7 @@ static void set_level(struct session *session, uint32_t level)
 	struct output *output = &session->output;
 	uint64_t first = 0;
 
-	session->budget.level = level;
+	session->sample.level = level;
 	for (size_t i = 0; i < session->rings.present.count; i++)
 		if (session->rings.present.at[i]->sample)
 			first = session->rings.present.at[i]->sample;
@@ -67,7 +67,7 @@ static void set_level(struct session *session, uint32_t level)
 
 void sample_budget_follow(struct session *session)
 {
-	struct sample_budget *b = &session->budget, now = *b;
+	struct sample_costs *b = &session->sample, now = *b;
 	uint32_t level = b->level;
 	double cost;
 

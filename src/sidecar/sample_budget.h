@@ -16,14 +16,7 @@
 #ifndef SHINY_SAMPLE_BUDGET_H
 #define SHINY_SAMPLE_BUDGET_H
 
-#include <stdint.h>
-
 struct session;
-
-struct sample_budget { /* zeroed: at the beginning */
-	uint64_t wall, program, own, events, blocks; /* at the last comparison */
-	uint32_t level;
-};
 
 /* Call in each round: new rings get the level; compares, where a period has passed. */
 void sample_budget_follow(struct session *session);

@@ -219,7 +219,7 @@ CREATE TABLE mark (
 CREATE TABLE sample_rate (
 	id INTEGER PRIMARY KEY, -- id in this file
 	ns INTEGER NOT NULL, -- when the sidecar set it: each thread follows at its next look
-	mean INTEGER NOT NULL -- bytes between two blocks of a thread's sample from then on, on average
+	mean INTEGER NOT NULL -- bytes between two blocks of a thread's sample, on average
 );
 
 -- Programs that were started in this session and are not recorded: nothing of their memory is in this file.

@@ -258,8 +258,8 @@ static void lifetimes(void)
 
 /* ---- samples ---- */
 
-/* Ten blocks of a sample, each for 100: the number of such is 5.1 to 17.7 draws, by the quantiles of
- * a gamma distribution of shape 10.5. */
+/* Ten blocks of a sample, each for 100: the number of such is 5.1 to 17.7 draws, by the quantiles
+ * of a gamma distribution of shape 10.5. */
 static void estimates(void)
 {
 	char path[64];

@@ -299,8 +299,8 @@ static void drawn(const char *function, uint64_t vaddr, uint64_t draws)
 	row->bytes_variance = row->live_bytes_variance = 9900 * draws * 64 * 64 / (1 << 20);
 }
 
-/* By the binomial distribution of one side's share at even odds, 5 of 5 have p = 0.06, 7 of 7 0.016,
- * 12 of 22 0.83 and 160 of 260 0.0002. */
+/* By the binomial distribution of one side's share at even odds, 5 of 5 have p = 0.06, 7 of 7
+ * 0.016, 12 of 22 0.83 and 160 of 260 0.0002. */
 static void sampled(void)
 {
 	static const char *const builds[2] = { "a1", "a2" };

@@ -518,7 +518,7 @@ struct shiny_header {
 	                        * notices a dead sidecar */
 	uint64_t given;          /* [give] counts what the sidecar frees or allocates; a waiting
 	                          * writer looks again when it changes */
-	uint32_t sidecar_low;    /* [ctl] 1: the sidecar yields, and may be late on a busy machine */
+	uint32_t sidecar_low;    /* [ctl] 1: the sidecar yields, and may be late if others run */
 	uint32_t sample_level;   /* [ctl] the sample's level (sample_weight.h) */
 
 	/* shared by writers; lines of their own */

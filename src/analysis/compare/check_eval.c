@@ -20,7 +20,7 @@ struct plan {
 	enum breakdown_by by;
 	size_t rows;          /* 1 if not by rows */
 	double *values[2];    /* NAN: unknown */
-	/* of lifetimes and of what is estimated from a sample: the range of each value; else NULL */
+	/* the range of each value, of lifetimes and of what is estimated; else NULL */
 	struct histogram_range *ranges[2];
 	struct sums *sums[2]; /* of a sample, by row; else NULL */
 	bool *seen;           /* rows with blocks in either session */

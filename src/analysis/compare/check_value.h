@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_value.h: the value of a measure in the sums of some blocks or in their tracker, and where it
- * may lie if they are a sample (SHINY_SAMPLE).
+ * check_value.h: the value of a measure in the sums of some blocks or in their tracker, and where
+ * it may lie if they are a sample (SHINY_SAMPLE).
  *
  * Runs: CLI. Signals: no. Allocates: nothing. Threads: any.
  */
@@ -20,8 +20,9 @@ uint64_t check_value_of(const struct sums *sums, enum check_measure measure);
 double check_value_tracked(const struct tracker *tracker, enum check_measure measure, bool part);
 
 /*
- * Returns the 95 % interval of an estimate of a measure of bytes, or of blocks. That of a peak or of
- * leaks, which the sums don't have, is as wide as if they were any such part of the row's blocks.
+ * Returns the 95 % interval of an estimate of a measure of bytes, or of blocks. That of a peak or
+ * of leaks, which the sums don't have, is as wide as if they were any such part of the row's
+ * blocks.
  */
 struct histogram_range check_value_range(const struct sums *sums, enum check_measure measure,
 					 double value);

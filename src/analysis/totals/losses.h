@@ -26,7 +26,7 @@ struct losses {
 	                        * commit, */
 	uint64_t events;       /* in the file; 0: the recording is complete */
 	uint64_t sample;       /* mean of the sample, bytes; 0: all blocks were recorded */
-	uint64_t sample_changes; /* how often its budget changed the mean; `sample` is the largest */
+	uint64_t sample_changes; /* of the mean, by its budget; `sample` is the largest */
 };
 
 SHINY_MUST_CHECK struct shiny_err *losses_load(struct store *store, struct losses *out);

@@ -151,7 +151,8 @@ static void print_head(struct ctl *ctl, const struct report_page *page,
 	print_title(ctl, page);
 	fprintf(style->out, "  live at end %15s   %s%s\n", units_count(UNITS_BUF, s->sums.live),
 		units_bytes(UNITS_BUF, s->sums.live_bytes),
-		estimated_margin(ESTIMATED_MARGIN_BUF, s->sums.live_bytes, s->sums.live_bytes_variance));
+		estimated_margin(ESTIMATED_MARGIN_BUF, s->sums.live_bytes,
+				 s->sums.live_bytes_variance));
 	if (s->sums.abandoned) {
 		line = mem_format("  abandoned   %15s   %s never freed by a process that ended, or "
 				  "called exec, before the end",

@@ -15,7 +15,6 @@
 
 #include "../../../symbolizer/sym.h"
 #include "../../base/mem.h"
-#include "../sample_budget.h"
 #include "output.h"
 #include "people.h"
 #include "rings.h"
@@ -26,12 +25,18 @@ struct snapshot_queue;
 struct snapshot_taker;
 struct resolve_ahead;
 
+/* The costs at the last comparison with the budget of a sample, and its level (sample_budget.h). */
+struct sample_costs {
+	uint64_t wall, program, own, events, blocks;
+	uint32_t level;
+};
+
 struct session {
 	const struct sidecar_options *options;
 	struct output output;
 	struct rings rings;
 	struct people people;
-	struct sample_budget budget;
+	struct sample_costs sample;
 	struct sym_options symbols;	  /* for the two symbolizers */
 	struct resolve_ahead *ahead;	  /* NULL: call sites are typed at the end only */
 	struct accesses *accesses;	  /* NULL: none can be recorded */

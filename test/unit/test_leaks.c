@@ -123,8 +123,8 @@ static void judge(const char *name, unsigned (*when)(unsigned ms), bool none)
 		snprintf(text, sizeof(text), "%s/%s", name, curves[c].function);
 		number(text, row ? row->grows : false, curves[c].grows && !none);
 		replaced = c == 0; /* one more block, which exec took away */
-		number("blocks", row ? row->blocks : 0, live + replaced);
-		number("bytes", row ? row->bytes : 0,
+		number("blocks", row ? row->left.blocks : 0, live + replaced);
+		number("bytes", row ? row->left.bytes : 0,
 		       (uint64_t)(live + replaced) * 10 * (c + 1));
 		number("abandoned", row ? row->abandoned : 0, replaced);
 		if (c == 0 && row && when == always)

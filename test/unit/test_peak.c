@@ -64,14 +64,14 @@ static void highest_alone(enum group_by by, uint64_t soon, const struct peaks *w
 	b = alone.count ? alone.peaks : &none;
 	number("the highest alone", alone.count + alone.process_count, whole->count != 0);
 	number("its time", b->time, a->time);
-	number("its bytes", b->bytes, a->bytes);
+	number("its bytes", b->there.bytes, a->there.bytes);
 	number("its rows", b->count, a->count);
 	if (!soon) /* as it is there */
 		number("its bytes that end soon", b->soon_bytes, a->soon_bytes);
 	for (size_t i = 0; i < a->count && i < b->count; i++)
 		check("its row",
 		      a->rows[i].group == b->rows[i].group &&
-			      a->rows[i].bytes == b->rows[i].bytes &&
+			      a->rows[i].there.bytes == b->rows[i].there.bytes &&
 			      (soon || a->rows[i].soon_blocks == b->rows[i].soon_blocks),
 		      "it is another one");
 	peak_deinit(&alone);
@@ -180,8 +180,8 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 		soon = b->death != NEVER && b->death_time <= changes[at].time + SOON;
 		count++;
 		bytes += b->size;
-		want[b->site].blocks++;
-		want[b->site].bytes += b->size;
+		want[b->site].there.blocks++;
+		want[b->site].there.bytes += b->size;
 		want[b->site].soon_blocks += soon;
 		want[b->site].soon_bytes += soon ? b->size : 0;
 	}
@@ -191,16 +191,18 @@ static void check_peak(const char *name, const struct peak *peak, size_t at, uin
 
 		snprintf(site, sizeof(site), "site_%u ", s);
 		row = row_of(peak, site);
-		wrong += row->blocks != want[s].blocks || row->bytes != want[s].bytes ||
+		wrong += row->there.blocks != want[s].there.blocks ||
+			 row->there.bytes != want[s].there.bytes ||
 			 row->soon_blocks != want[s].soon_blocks ||
 			 row->soon_bytes != want[s].soon_bytes;
 	}
 	checkf(name,
-	       peak->time == changes[at].time && peak->blocks == count && peak->bytes == bytes &&
+	       peak->time == changes[at].time && peak->there.blocks == count &&
+		       peak->there.bytes == bytes &&
 		       !wrong && count > 100 && changes[at].time + SOON <= duration,
 	       "time %" PRIu64 ", want %" PRIu64 "; %" PRIu64 " blocks, want %" PRIu64 "; %" PRIu64
 	       " bytes, want %" PRIu64 "; %" PRIu64 " wrong rows",
-	       peak->time, changes[at].time, peak->blocks, count, peak->bytes, bytes, wrong);
+	       peak->time, changes[at].time, peak->there.blocks, count, peak->there.bytes, bytes, wrong);
 }
 
 /* From the definition: highest values between valleys, both a tenth apart from it. */
@@ -314,7 +316,7 @@ static void at_random(void)
 		snprintf(name, sizeof(name), "random/peak %zu", i);
 		check_peak(name, &peaks.peaks[i], want[i], PROCESSES, peaks.duration);
 	}
-	number("random/highest", peaks.count ? peaks.peaks[peaks.highest].bytes : 0, most);
+	number("random/highest", peaks.count ? peaks.peaks[peaks.highest].there.bytes : 0, most);
 	for (size_t i = 0; i < change_count; i++)
 		for (unsigned p = 0; p < PROCESSES; p++)
 			if (changes[i].own[p] > changes[highest[p]].own[p])
@@ -376,27 +378,27 @@ static void written_down(void)
 	number("written/peaks", peaks.count, 1);
 	number("written/soon", peaks.soon, 1000);
 	number("written/time", peak->time, 220);
-	number("written/bytes", peak->bytes, 10 * 1100 + 5000 + 60000);
-	number("written/blocks", peak->blocks, 22);
+	number("written/bytes", peak->there.bytes, 10 * 1100 + 5000 + 60000);
+	number("written/blocks", peak->there.blocks, 22);
 	number("written/first", strncmp(peak->rows[0].name, "blink::Parse", 12), 0);
-	number("written/first's bytes", peak->rows[0].bytes, 61000);
-	number("written/first's blocks", peak->rows[0].blocks, 11);
+	number("written/first's bytes", peak->rows[0].there.bytes, 61000);
+	number("written/first's blocks", peak->rows[0].there.blocks, 11);
 	number("written/first's soon", peak->rows[0].soon_bytes, 60000);
 	row = row_of(peak, "net::Fetch");
 	number("written/within a hundredth", row->soon_blocks, 1);
-	number("written/blocks of a row", row->blocks, 10);
-	number("written/with its size then", row_of(peak, "resize")->bytes, 5000);
+	number("written/blocks of a row", row->there.blocks, 10);
+	number("written/with its size then", row_of(peak, "resize")->there.bytes, 5000);
 	peak_deinit(&peaks);
 
 	load(GROUP_TYPE, 2000, &peaks);
 	row = row_of(&peaks.peaks[0], "Page");
-	number("type/bytes", row->bytes, 71000);
+	number("type/bytes", row->there.bytes, 71000);
 	number("type/soon", row->soon_bytes, 62000);
-	number("type/none", row_of(&peaks.peaks[0], "(no type)")->bytes, 5000);
+	number("type/none", row_of(&peaks.peaks[0], "(no type)")->there.bytes, 5000);
 	peak_deinit(&peaks);
 	load(GROUP_COMPONENT, 0, &peaks);
-	number("component/net", row_of(&peaks.peaks[0], "net")->bytes, 10000);
-	number("component/blink", row_of(&peaks.peaks[0], "blink")->bytes, 61000);
+	number("component/net", row_of(&peaks.peaks[0], "net")->there.bytes, 10000);
+	number("component/blink", row_of(&peaks.peaks[0], "blink")->there.bytes, 61000);
 	peak_deinit(&peaks);
 	end();
 

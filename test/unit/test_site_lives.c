@@ -84,7 +84,7 @@ static void rows_of_some(const struct site_lives *lives, const struct filter *al
 		const struct lifetime_row *a = &some.rows[i], *b = &whole.rows[i];
 
 		checkf("the same row",
-		       !strcmp(a->name, b->name) && a->blocks == b->blocks &&
+		       !strcmp(a->name, b->name) && a->began.blocks == b->began.blocks &&
 			       a->population[POPULATION_SHORT] ==
 				       b->population[POPULATION_SHORT] &&
 			       distribution_quantile(&a->ages, 0.5) ==

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dwarf/die_normalize.h"
+#include "infer/type_object.h"
 #include "module.h"
 #include "probe/probe_executable.h"
 #include "sym.h"
@@ -107,6 +108,14 @@ void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtabl
 		*out = (struct sym_vtable){ .source = SYM_VTABLE_TEXT,
 					    .address_point = vaddr,
 					    .type = normal ? normal : text,
+					    .class_named = true };
+		return;
+	}
+	text = type_object_class(&module->file, &module->relocs, vaddr);
+	if (text) {
+		*out = (struct sym_vtable){ .source = SYM_VTABLE_ISA,
+					    .address_point = vaddr,
+					    .type = names_text(names, text),
 					    .class_named = true };
 		return;
 	}

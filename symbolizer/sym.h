@@ -116,6 +116,7 @@ enum sym_vtable_source {
 	SYM_VTABLE_TEXT,    /* no vtable: the type's name itself, which its allocator received */
 	SYM_VTABLE_G_TYPE,  /* no vtable: the name by which GObject knows the type */
 	SYM_VTABLE_OB_TYPE, /* likewise Python */
+	SYM_VTABLE_ISA,     /* likewise Objective-C */
 	SYM_VTABLE_POOL,    /* no vtable: a label of the pool that takes room from the block */
 };
 struct sym_vtable {

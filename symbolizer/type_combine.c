@@ -408,7 +408,8 @@ void sym_type_combine(struct sym *sym, const struct sym_type *site,
 		return;
 	}
 	if (reading->vtable && (reading->vtable->source == SYM_VTABLE_G_TYPE ||
-				reading->vtable->source == SYM_VTABLE_OB_TYPE)) {
+				reading->vtable->source == SYM_VTABLE_OB_TYPE ||
+				reading->vtable->source == SYM_VTABLE_ISA)) {
 		say(&c, "the program's run time keeps the object's type");
 		*out = (struct sym_type){ .type = reading->vtable->type,
 					  .rule = SYM_RULE_RUN_TIME,
@@ -474,7 +475,8 @@ const char *sym_vtable_source_name(enum sym_vtable_source source)
 		[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
 		[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
 		[SYM_VTABLE_TEXT] = "text",	    [SYM_VTABLE_G_TYPE] = "g_type",
-		[SYM_VTABLE_OB_TYPE] = "ob_type",   [SYM_VTABLE_POOL] = "pool"
+		[SYM_VTABLE_OB_TYPE] = "ob_type",   [SYM_VTABLE_ISA] = "isa",
+		[SYM_VTABLE_POOL] = "pool"
 	};
 
 	return names[source];

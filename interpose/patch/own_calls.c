@@ -354,27 +354,21 @@ static unsigned __int128 type_name(const uintptr_t *fp, const struct si_own *o,
 	return key;
 }
 
-/* The function is no allocator: the blocks that it makes are recorded as they are elsewhere. */
+/* The function is no allocator: the blocks that it makes are recorded as they are elsewhere. A call
+ * that makes no block, but takes room in one, is no news about that block. */
 static unsigned __int128 typed(const uintptr_t *fp, const struct si_own *o,
-			       const uintptr_t *argument)
-{
-	unsigned __int128 object = si_own_real(o, argument);
-
-	if ((uintptr_t)object)
-		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.type]);
-	return object;
-}
-
-/* A call that makes no block, but takes room in one, is no news about that block. */
-static unsigned __int128 named(const uintptr_t *fp, const struct si_own *o,
 			       const uintptr_t *argument)
 {
 	const struct shiny_record *before = si_event_place();
 	unsigned __int128 object = si_own_real(o, argument);
 
-	if ((uintptr_t)object && si_event_place() != before)
+	if (!(uintptr_t)object || si_event_place() == before)
+		return object;
+	if (o->call.kind == SHINY_CALL_NAMED)
 		si_event_named(fp, (void *)(uintptr_t)object,
 			       (const char *)argument[o->call.type]);
+	else
+		si_event_typed(fp, (void *)(uintptr_t)object, argument[o->call.type]);
 	return object;
 }
 
@@ -411,8 +405,8 @@ si_own_call(const uintptr_t *fp, uint32_t n, const uintptr_t *argument)
 	case SHINY_CALL_MAKE_OUT: return make_out(fp, o, argument);
 	case SHINY_CALL_END_LIST: return end_list(fp, o, argument);
 	case SHINY_CALL_TYPE_NAME: return type_name(fp, o, argument);
-	case SHINY_CALL_TYPED: return typed(fp, o, argument);
-	case SHINY_CALL_NAMED: return named(fp, o, argument);
+	case SHINY_CALL_TYPED:
+	case SHINY_CALL_NAMED: return typed(fp, o, argument);
 	case SHINY_CALL_END: return has_block ? end(fp, o, argument) : si_own_real(o, argument);
 	case SHINY_CALL_MOVE: return has_block ? move(fp, o, argument) : make(fp, o, argument);
 	case SHINY_CALL_MOVE_OUT: return move_out(fp, o, argument);

@@ -183,7 +183,7 @@ CREATE TABLE vtable (
 	id INTEGER PRIMARY KEY, -- id in this file
 	module INTEGER, -- module.id
 	vaddr INTEGER, -- address point, in the file
-	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), kind (no vtable: what describes a kind of garbage-collected objects), text (the name that the allocator received), g_type and ob_type (the name by which GObject or Python knows the type), pool (the pool whose objects lie in the block), none
+	source TEXT, -- symbol, rtti, label (it has no name), building (a construction vtable), kind (no vtable: what describes a kind of garbage-collected objects), text (the name that the allocator received), g_type, ob_type and isa (the name by which GObject, Python or Objective-C knows the type), pool (the pool whose objects lie in the block), none
 	type TEXT, -- class name or label, NULL when source is none
 	class_bytes INTEGER -- size of the class, 0 unknown
 );

@@ -842,9 +842,9 @@ static void refusals(void)
 {
 	struct shiny_header *h = begin(4);
 
-	h->version = 9;
+	h->version = 10;
 	munmap(h, h->ring_bytes);
-	refused("refuse/version", "version 9; this shinyctl reads version 8");
+	refused("refuse/version", "version 10; this shinyctl reads version 9");
 	h = begin(4);
 	h->magic = 0x0a21656d2065736f;
 	munmap(h, h->ring_bytes);

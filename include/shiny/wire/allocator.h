@@ -25,8 +25,8 @@
 #define SHINY_ALLOCATOR_MAGIC UINT64_C(0x31636f6c416e7953) /* "SynAloc1" */
 /* incremented with the format, with allocator.def, and when recipes are computed differently; the
  * suffix ends with it */
-#define SHINY_ALLOCATOR_VERSION 10
-#define SHINY_ALLOCATOR_SUFFIX ".allocator10"
+#define SHINY_ALLOCATOR_VERSION 11
+#define SHINY_ALLOCATOR_SUFFIX ".allocator11"
 
 enum {
 	SHINY_ALLOCATOR_ENTRIES = 192,

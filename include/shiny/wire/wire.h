@@ -36,7 +36,7 @@
 
 /* "\xffSHINYR1", little endian: not text, so no text file matches */
 #define SHINY_MAGIC   UINT64_C(0x31524e59494853ff)
-#define SHINY_VERSION 8u
+#define SHINY_VERSION 9u
 
 /*
  * The session directory, mode 0700: ROOT/shiny-<uid>/<pid>.<ticks>, where ROOT is the first of
@@ -281,10 +281,10 @@ struct shiny_tag {
 /* The name of a type, which TYPED records of this process and its children name by `key`; a later
  * one of the same key replaces it. */
 enum { SHINY_TYPE_NAME_MAX = 256 };
-enum shiny_run_time { /* keys: GType; addresses of type objects; talloc has names alone */
-	SHINY_RUN_TIME_GOBJECT, SHINY_RUN_TIME_PYTHON, SHINY_RUN_TIME_TALLOC, SHINY_RUN_TIMES };
+enum shiny_run_time { SHINY_RUN_TIME_GOBJECT, SHINY_RUN_TIME_PYTHON, SHINY_RUN_TIME_TALLOC,
+	SHINY_RUN_TIME_OBJC, SHINY_RUN_TIME_GNUSTEP, SHINY_RUN_TIMES };
 struct shiny_type_name {
-	uint64_t key;
+	uint64_t key; /* a GType; the address of a type object or a class */
 	uint32_t run_time;   /* enum shiny_run_time */
 	uint32_t name_bytes; /* the name follows, without a zero; zeros fill the last record */
 };

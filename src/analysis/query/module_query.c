@@ -73,7 +73,7 @@ struct shiny_err *module_of_vtable(struct store *store, uint32_t vtable, uint32_
 	struct shiny_err *err =
 		query_format(store, &q,
 			     "SELECT module, vaddr, type, source IN ('text', 'kind', 'pool') "
-			     "FROM vtable "
+			     "OR (source = 'isa' AND module > 0) FROM vtable "
 			     "WHERE id = %" PRIu32,
 			     vtable);
 

@@ -447,12 +447,16 @@ void apply_named(struct output *output, struct stream *s)
 			   ids_vtable(&output->ids, m->module, s->head.size - m->bias, true));
 }
 
-/* A GObject's block begins with its private data, of less than 64 KiB. */
+/* A GObject's block begins with its private data, of less than 64 KiB. The key of an Objective-C
+ * class in a module is its address there, where its name is. */
 void apply_typed(struct output *output, struct stream *s)
 {
 	struct process *p = s->process;
 	struct entry *entry = registry_containing(&p->registry, s->head.address, UINT16_MAX);
-	uint32_t vtable = key_ids_get(&p->type_names, s->head.size);
+	const struct mapping *m = space_find(&p->space, s->head.size);
+	uint32_t vtable =
+		m ? ids_vtable(&output->ids, m->module, s->head.size - m->bias, true)
+		  : key_ids_get(&p->type_names, s->head.size);
 
 	if (!entry || !vtable)
 		p->noticed.unmatched_vptrs++;

@@ -22,7 +22,8 @@ void distribution_add(struct distribution *d, uint64_t value, uint64_t count, bo
 	}
 	reach(d, value, value);
 	d->ended += count;
-	d->squares += (double)count * (double)count;
+	if (count > 1)
+		histogram_add(&d->spread, histogram_bin(value), count * (count - 1));
 	d->sum += (double)value * (double)count;
 	log_sum_add_many(&d->logs, value, count);
 }
@@ -41,7 +42,7 @@ void distribution_merge(struct distribution *to, const struct distribution *from
 	to->ended += from->ended;
 	to->censored += from->censored;
 	to->sum += from->sum;
-	to->squares += from->squares;
+	histogram_merge(&to->spread, &from->spread);
 	to->logs.sum += log_sum_value(&from->logs);
 }
 
@@ -49,27 +50,44 @@ void distribution_deinit(struct distribution *d)
 {
 	histogram_deinit(&d->ended_bins);
 	histogram_deinit(&d->censored_bins);
+	histogram_deinit(&d->spread);
 	*d = (struct distribution){ 0 };
+}
+
+static struct histogram_range quantile(const struct distribution *d, double q)
+{
+	return histogram_quantile(&d->ended_bins, fmin(fmax(q, 0), 1), d->least, d->most);
 }
 
 uint64_t distribution_quantile(const struct distribution *d, double q)
 {
-	return histogram_quantile(&d->ended_bins, q, d->least, d->most).about;
+	return quantile(d, q).about;
 }
 
-struct distribution_range distribution_quantile_range(const struct distribution *d, double q)
+/* Returns the variance of the share of those that live no longer than the bin's values. */
+static double share_variance(const struct distribution *d, double q, unsigned last)
+{
+	double within = 0, beyond = 0, ended = (double)d->ended;
+
+	for (unsigned bin = d->spread.first; bin < d->spread.first + d->spread.count; bin++)
+		*(bin <= last ? &within : &beyond) += (double)histogram_count(&d->spread, bin);
+	return ((1 - q) * (1 - q) * within + q * q * beyond) / (ended * ended);
+}
+
+struct histogram_range distribution_quantile_range(const struct distribution *d, double q)
 {
 	static const double z = 1.959964; /* of 2.5 % on each side */
-	double ended = (double)d->ended, n = d->squares > 0 ? ended * ended / d->squares : 0;
-	double middle, half;
+	struct histogram_range range = quantile(d, q);
+	double variance = share_variance(d, q, histogram_bin(range.about)), n, middle, half;
 
-	if (d->squares <= ended)
-		return (struct distribution_range){ distribution_quantile(d, q),
-						    distribution_quantile(d, q) };
+	if (!(variance > 0))
+		return range;
+	n = q * (1 - q) / variance;
 	middle = (q + z * z / (2 * n)) / (1 + z * z / n);
 	half = z / (1 + z * z / n) * sqrt(q * (1 - q) / n + z * z / (4 * n * n));
-	return (struct distribution_range){ distribution_quantile(d, fmax(middle - half, 0)),
-					    distribution_quantile(d, fmin(middle + half, 1)) };
+	range.low = quantile(d, middle - half - 1 / n).low;
+	range.high = quantile(d, middle + half + 1 / n).high;
+	return range;
 }
 
 double distribution_mean(const struct distribution *d)

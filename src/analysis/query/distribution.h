@@ -28,7 +28,8 @@ struct distribution { /* zeroed: empty */
 	double sum;               /* of the ended */
 	struct log_sum logs;      /* of ln(value) of the ended; values of 0 count as 1 */
 	uint64_t least, most;     /* of the ended; 0 and 0: none */
-	double squares;           /* sum of the squares of the counts of the ended */
+	/* of a sample: sums of weight * (weight - 1) of the ended, by bin; else empty */
+	struct histogram spread;
 };
 
 /* Adds a value of `count` blocks; in a sample, of a block that counts as so many. */
@@ -42,18 +43,17 @@ void distribution_deinit(struct distribution *distribution);
 /* Returns a quantile over the ended, known to within a bin (histogram.h); 0: none ended. `q` in
  * 0..1. */
 uint64_t distribution_quantile(const struct distribution *distribution, double q);
-
-struct distribution_range {
-	uint64_t low, high;
-};
 /*
- * Returns the 95 % interval of a quantile where blocks are a sample; low and high are the quantile
- * if they are not. It is between the quantiles at the ends of Wilson's interval (1927) of the share
- * q among as many blocks of equal weights as the ended stand for, ended^2 / squares (Kish 1965); so
- * Woodruff (1952).
+ * Returns the 95 % interval of a quantile where blocks are a sample; low and high are the ends of
+ * its bin if they are not. It reaches from the quantile's bin at the lower end of Wilson's interval
+ * (1927) of the share q to that at its upper end (Woodruff 1952), and a block further, as there are
+ * whole ones. The share of those that live no
+ * longer than x has the variance
+ *     ((1 - q)^2 * sum of w (w - 1) of these + q^2 * that of the others) / ended^2
+ * and so that of q (1 - q) / variance blocks of equal weights.
  */
-struct distribution_range distribution_quantile_range(const struct distribution *distribution,
-						      double q);
+struct histogram_range distribution_quantile_range(const struct distribution *distribution,
+						   double q);
 double distribution_mean(const struct distribution *distribution);
 double distribution_geometric_mean(const struct distribution *distribution);
 

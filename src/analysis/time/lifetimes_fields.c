@@ -23,7 +23,7 @@ static void get_geometric_mean(const void *ages, struct field_value *out)
 		const struct distribution *r = row;                                              \
                                                                                                  \
 		field_set_number(out, distribution_quantile_range(r, q).end);                    \
-		out->absent = r->squares <= (double)r->ended;                                    \
+		out->absent = !r->spread.count;                                                   \
 	}
 QUANTILE(p50, 0.5)
 QUANTILE(p90, 0.9)

@@ -31,6 +31,7 @@ uint64_t si_sample_mean;
 __thread struct si_sample si_sample __attribute__((tls_model("initial-exec")));
 struct si_sampled_line *si_sampled;
 static uint32_t pages[PAGES];
+static const uint32_t *wanted; /* [ctl] the header's sample_level */
 
 #define SEMAPHORE __attribute__((section(".probes")))
 unsigned short otel_memory_alloc_semaphore SEMAPHORE, otel_memory_free_semaphore SEMAPHORE;
@@ -45,6 +46,7 @@ bool si_sample_make(uint64_t mean, struct shiny_header *header)
 		return false;
 	header->own[2].start = (uintptr_t)si_sampled;
 	header->own[2].end = (uintptr_t)(si_sampled + LINES_ALL);
+	wanted = &header->sample_level;
 	si_sample_mean = header->sample = mean;
 	return true;
 }
@@ -109,8 +111,7 @@ static void go(struct si_sample *s, uint64_t distance)
 
 static uint8_t level_wanted(void)
 {
-	/* [ctl] */
-	uint32_t level = __atomic_load_n(&si_ring.header->sample_level, __ATOMIC_RELAXED);
+	uint32_t level = __atomic_load_n(wanted, __ATOMIC_RELAXED);
 
 	return (uint8_t)(level < SHINY_LEVELS ? level : SHINY_LEVELS - 1);
 }

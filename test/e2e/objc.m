@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * objc.m: makes objects of Objective-C classes on gcc's run time, and prints its own book: "truth
- * CLASS MADE ENDED BYTES", bytes of one. Plain; Large, with bytes behind its members; Changed, whose
- * class is another one later; Loaded, of a library that is opened when the program runs (this file,
- * with LIBRARY defined); MadeNow, a class that is made at run time, and one in its place. A forked
- * child makes more.
+ * CLASS MADE ENDED BYTES", bytes of one. Plain; Large, with bytes behind its members; Changed,
+ * whose class is another one later; Loaded, of a library that is opened when the program runs (this
+ * file, with LIBRARY defined); MadeNow, a class that is made at run time, and one in its place. A
+ * forked child makes more.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -110,6 +110,9 @@ static void put_row(struct store *s, const struct shape *shape, uint32_t i)
 						     .thread = 1,
 						     .time = number_of(shape, i * 40000),
 						     .name = i == 1 ? "begin" : "end" }));
+	must(store_put_sample_rate(
+		s, &(struct store_sample_rate){ .time = number_of(shape, i * 10000),
+						.mean = number_of(shape, UINT64_C(65536) << i) }));
 	must(store_put_mapping(s, &(struct store_mapping){ .process = i,
 							   .module = 1,
 							   .start = number_of(shape, 0x400000),

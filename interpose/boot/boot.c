@@ -65,6 +65,7 @@
 extern void *__libc_stack_end; /* public, of the dynamic loader */
 
 enum { NOT_YET = 0, BOOTING = 1, DONE = 2 };
+enum { FILTER_AVOID = 0 }; /* of SHINY_FILTER */
 static uint32_t state;
 static char directory[SI_DIRECTORY];
 static char notes_text[SHINY_TEXT];
@@ -127,14 +128,20 @@ static void say_parts(void)
 	say("processor time: ", parts.words);
 }
 
+static void find_arguments(struct si_start *start)
+{
+	uintptr_t *at = __libc_stack_end;
+
+	start->argc = (int)at[0];
+	start->argv = (char **)(at + 1);
+	start->environment = start->argv + start->argc + 1;
+}
+
 static void read_start(struct si_start *start)
 {
 	uintptr_t *at = __libc_stack_end;
 	struct { uint64_t soft, hard; } limit = { STACK_IF_UNLIMITED, 0 };
 
-	start->argc = (int)at[0];
-	start->argv = (char **)(at + 1);
-	start->environment = start->argv + start->argc + 1;
 	si_sys6(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&limit, 0, 0);
 	if (limit.soft > (UINT64_C(1) << 40))
 		limit.soft = STACK_IF_UNLIMITED;
@@ -411,7 +418,6 @@ static bool find_ring(const struct si_start *start, struct si_text *notes)
 {
 	size_t settings_notes;
 
-	si_env_parse(start->environment, &si_env, notes);
 	find_executable();
 	if (!si_env_matches(si_env.follow, si_base_name(si_executable)))
 		return step_aside(SHINY_UNRECORDED_NOT_FOLLOWED, "");
@@ -484,13 +490,16 @@ static bool boot(void)
 	enum si_service service;
 
 	si_sanitizer_begin();
-	if (getauxval(AT_SECURE) || si_limits_filtered()) /* before any other call */
+	si_text_init(&notes, notes_text, sizeof(notes_text));
+	find_arguments(&start);
+	si_env_parse(start.environment, &si_env, &notes);
+	/* before any other call */
+	if (getauxval(AT_SECURE) || (si_env.filter == FILTER_AVOID && si_limits_filtered()))
 		return false;
 	if (shiny_ctl_itself) /* otherwise each sidecar would start another one */
 		return false;
 	si_clock_find();
 	begin_parts();
-	si_text_init(&notes, notes_text, sizeof(notes_text));
 	si_gates_open();
 	read_start(&start);
 	if (!find_ring(&start, &notes))

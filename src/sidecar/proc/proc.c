@@ -159,15 +159,28 @@ static uint32_t innermost(const char *status)
 	return pid;
 }
 
-uint32_t proc_tracer(uint32_t pid)
+/* Returns the number in a line of /proc/PID/status, or 0. */
+static uint32_t status_number(uint32_t pid, const char *line)
 {
 	char status[4096];
 	const char *at;
 
 	if (proc_read(pid, "status", status, sizeof(status)) <= 0)
 		return 0;
-	at = strstr(status, "\nTracerPid:");
-	return at ? (uint32_t)strtoul(at + strlen("\nTracerPid:"), NULL, 10) : 0;
+	at = strstr(status, line);
+	return at ? (uint32_t)strtoul(at + strlen(line), NULL, 10) : 0;
+}
+
+uint32_t proc_tracer(uint32_t pid)
+{
+	return status_number(pid, "\nTracerPid:");
+}
+
+bool proc_is_thread(uint32_t pid)
+{
+	uint32_t process = status_number(pid, "\nTgid:");
+
+	return process && process != pid;
 }
 
 uint32_t proc_namespace_pid(uint32_t pid)

@@ -29,6 +29,8 @@ void proc_mapped_path(uint32_t pid, uint64_t address, char *path, size_t room);
 
 bool proc_is_zombie(uint32_t pid);
 uint32_t proc_parent(uint32_t pid);        /* 0 unknown */
+/* True if the number is that of a thread of some process, beside its first: /proc opens it, too. */
+bool proc_is_thread(uint32_t pid);
 uint32_t proc_tracer(uint32_t pid);        /* a debugger's thread; 0: none, or unknown */
 uint64_t proc_started(uint32_t pid);       /* ns, CLOCK_BOOTTIME, to the clock tick (10 ms); 0
                                             * unknown */

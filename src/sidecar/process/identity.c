@@ -125,10 +125,11 @@ static enum likeness compare(const struct identity *of, uint32_t pid)
 	enum proc_answer maps;
 
 	/*
-	 * this process maps the ring, too; and a process without a pid must be a child of its
-	 * parent, or run the ring's executable
+	 * this process maps the ring, too, and so do its threads, one of which may have the pid
+	 * that a program has in another namespace; and a process without a pid must be a child of
+	 * its parent, or run the ring's executable
 	 */
-	if (is_taken(of, pid) || pid == (uint32_t)getpid() ||
+	if (is_taken(of, pid) || pid == (uint32_t)getpid() || proc_is_thread(pid) ||
 	    (!of->namespace_pid && (!of->parent || proc_parent(pid) != of->parent) &&
 	     !proc_runs(pid, of->executable)))
 		return LIKE_OTHER;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "../analysis/attribute/tree.h"
+#include "labelled.h"
 #include "profile.h"
 
 struct export_job {
@@ -27,6 +28,7 @@ struct export_job {
 	const char *command; /* the recorded command line */
 	uint32_t pid;        /* of the command's first process */
 	const char *loss;    /* "lost: 12 events", for forms with room for remarks */
+	struct label_choice labels; /* for forms with labels */
 	bool full_names, progress;
 	FILE *out;
 };
@@ -39,14 +41,16 @@ struct export_form {
 	bool table;         /* it holds one table: --table */
 	bool tree;          /* it is a tree: --by, --threshold; no measure at the peak */
 	bool binary;
+	bool labels;        /* its samples have labels: the profile needs PROFILE_TAGS */
 	bool each;          /* it lists each block: a sample has no such list */
 	struct shiny_err *(*write)(const struct export_job *job);
 };
-enum { EXPORT_FORMS = 12 };
+enum { EXPORT_FORMS = 13 };
 extern const struct export_form export_forms[EXPORT_FORMS]; /* in the order of --to's words */
 
 SHINY_MUST_CHECK struct shiny_err *export_folded(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_pprof(const struct export_job *job);
+SHINY_MUST_CHECK struct shiny_err *export_otlp(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_speedscope(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_dhat(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_massif(const struct export_job *job);
@@ -60,5 +64,11 @@ SHINY_MUST_CHECK struct shiny_err *export_dot(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_events(const struct export_job *job, bool csv);
 SHINY_MUST_CHECK struct shiny_err *export_csv(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_jsonl(const struct export_job *job);
+
+/* Writes a form with labels into memory; the caller frees *text. */
+SHINY_MUST_CHECK struct shiny_err *export_memory(
+	struct store *store, const struct filter *filter, const struct profile *profile,
+	struct shiny_err *(*write)(const struct export_job *job), struct label_choice labels,
+	char **text, size_t *bytes);
 
 #endif

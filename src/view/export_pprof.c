@@ -3,9 +3,8 @@
  * export_pprof.c: pprof's profile.proto
  * (https://github.com/google/pprof/blob/main/proto/profile.proto), not compressed.
  *
- * A sample is a process, a stack and a type; its values are allocated objects and bytes and those
- * live at the end, under the names that Go's heap profiles have. Labels: "type", "process" (as a
- * name), "pid" (as a number). The file has names, so that pprof looks for no symbols; addresses are
+ * A sample is a stack and its labels (labelled.h); its values are allocated objects and bytes and
+ * those live at the end, under the names that Go's heap profiles have. "pid" is a number. The file has names, so that pprof looks for no symbols; addresses are
  * those in the module's file, plus the module's number << MODULE_SHIFT, as one session has many
  * address spaces. Functions have no system name: pprof would demangle names equal to it, and remove
  * parameters and template arguments.
@@ -13,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analysis/totals/process_names.h"
 #include "../base/cleanup.h"
 #include "export.h"
 #include "proto.h"
 
 /* Field numbers of the messages. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION };
-enum { PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT };
+enum { PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_COMMENT = 13, PROFILE_DEFAULT };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
@@ -71,13 +69,12 @@ static void put_label(struct pprof_writer *w, const char *key, const char *text,
 	proto_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-static void put_sample(struct pprof_writer *w, const struct profile_sample *sample,
-		       const struct process_names *names)
+static void put_sample(struct pprof_writer *w, const struct labelled *labelled,
+		       const struct labelled_sample *sample)
 {
 	const struct profile *p = w->job->profile;
 	const struct path_stack *stack = &p->code.stacks[sample->stack];
-	const uint64_t values[] = { sample->sums.allocs, sample->sums.bytes, sample->sums.live,
-				    sample->sums.live_bytes };
+	const struct label_set *set = &labelled->sets[sample->set];
 
 	w->packed.count = 0;
 	for (uint32_t i = 0; i < stack->count; i++)
@@ -86,26 +83,24 @@ static void put_sample(struct pprof_writer *w, const struct profile_sample *samp
 		proto_packed(&w->packed, p->code.frame_limit); /* stands for no stack */
 	proto_message(&w->message, SAMPLE_LOCATION, &w->packed);
 	w->packed.count = 0;
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
-		proto_packed(&w->packed, values[i]);
+	for (size_t v = 0; v < HEAP_VALUES; v++)
+		proto_packed(&w->packed, sample->values[v]);
 	proto_message(&w->message, SAMPLE_VALUE, &w->packed);
-	put_label(w, "type", profile_text(p, p->types[sample->type]), 0);
-	if (sample->process < names->count && names->of[sample->process].name) {
-		put_label(w, "process", names->of[sample->process].name, 0);
-		put_label(w, "pid", NULL, names->of[sample->process].pid);
-	}
+	for (size_t k = 0; k < LABEL_KINDS; k++)
+		if (set->text[k])
+			put_label(w, label_keys[k], set->text[k], 0);
+	if (set->text[LABEL_PROCESS])
+		put_label(w, LABEL_PID, NULL, set->pid);
 	put(w, PROFILE_SAMPLE);
 }
 
 static struct shiny_err *put_samples(struct pprof_writer *w)
 {
-	const struct profile *p = w->job->profile;
-	SHINY_CLEANUP(process_names_deinit) struct process_names names = { 0 };
+	SHINY_CLEANUP(labelled_deinit) struct labelled labelled = { 0 };
 
-	SHINY_TRY(process_names_load(w->job->store, &names));
-	for (size_t i = 0; i < p->sample_count; i++)
-		if (p->samples[i].sums.allocs || p->samples[i].sums.live)
-			put_sample(w, &p->samples[i], &names);
+	SHINY_TRY(labelled_load(w->job->store, w->job->profile, w->job->labels, &labelled));
+	for (size_t i = 0; i < labelled.count; i++)
+		put_sample(w, &labelled, &labelled.samples[i]);
 	return NULL;
 }
 
@@ -205,19 +200,18 @@ struct shiny_err *export_pprof(const struct export_job *job)
 	struct shiny_err *err;
 
 	texts_put(&w.strings, "");
-	put_value_type(&w, "alloc_objects", "count");
-	put_value_type(&w, "alloc_space", "bytes");
-	put_value_type(&w, "inuse_objects", "count");
-	put_value_type(&w, "inuse_space", "bytes");
+	for (size_t v = 0; v < HEAP_VALUES; v++)
+		put_value_type(&w, value_names[v].name, value_names[v].unit);
 	err = put_samples(&w);
 	if (!err)
 		err = put_mappings(&w);
 	if (!err) {
 		put_locations(&w);
 		put_functions(&w);
+		proto_number(&w.message, PROFILE_TIME, job->profile->time);
 		proto_number(&w.message, PROFILE_DURATION, job->profile->duration);
 		number(&w, PROFILE_COMMENT, job->loss);
-		number(&w, PROFILE_DEFAULT, "inuse_space");
+		number(&w, PROFILE_DEFAULT, value_names[HEAP_LIVE_BYTES].name);
 		for (size_t i = 0; i < w.strings.count; i++)
 			proto_text(&w.message, PROFILE_STRING, w.strings.at[i]);
 		proto_flush(&w.message, job->out);

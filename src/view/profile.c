@@ -6,7 +6,9 @@
 
 #include "../analysis/query/type_name.h"
 #include "../analysis/time/peak.h"
+#include "../analysis/totals/losses.h"
 #include "../base/cleanup.h"
+#include "../base/text.h"
 
 static struct shiny_err *read_types(struct profile *p, struct store *store, bool full)
 {
@@ -67,6 +69,30 @@ static struct shiny_err *read_sums(struct profile *p, struct store *store,
 	return err;
 }
 
+static struct shiny_err *read_tagged_sums(struct profile *p, struct store *store,
+					  const struct filter *filter)
+{
+	AUTO_QUERY struct query *q = NULL;
+	struct shiny_err *err = query_format(
+		store, &q,
+		"SELECT s.process, s.stack, s.type, s.tag, " SUMS_SQL " FROM stat s WHERE %s "
+		"GROUP BY s.process, s.stack, s.type, s.tag",
+		filter_blocks(filter));
+
+	QUERY_EACH (q, err) {
+		struct profile_sample *sample = rows_push(&p->samples, &p->sample_count,
+							  &p->sample_room, sizeof(*sample));
+
+		sample->process = query_id(q, 0, store_ids(store, "process"));
+		sample->stack = query_id(q, 1, p->code.stack_limit);
+		sample->type = query_id(q, 2, p->type_limit);
+		sample->tag = query_id(q, 3, store_ids(store, "tag"));
+		sums_read(&sample->sums, q, 4);
+		sums_add(&p->total, &sample->sums);
+	}
+	return err;
+}
+
 static struct shiny_err *read_peak(struct profile *p, struct store *store,
 				   const struct filter *filter, bool progress)
 {
@@ -99,11 +125,13 @@ struct shiny_err *profile_load(struct store *store, struct store *sums,
 {
 	SHINY_CLEANUP(profile_deinit) struct profile p = { 0 };
 
-	SHINY_TRY(groups_load(store, GROUP_SAMPLE, false, &p.groups));
+	if (!(flags & PROFILE_TAGS))
+		SHINY_TRY(groups_load(store, GROUP_SAMPLE, false, &p.groups));
 	SHINY_TRY(session_duration(store, &p.duration));
 	SHINY_TRY(stack_paths_load(store, &p.code));
 	SHINY_TRY(read_types(&p, store, flags & PROFILE_FULL_NAMES));
-	SHINY_TRY(read_sums(&p, sums, filter));
+	SHINY_TRY(flags & PROFILE_TAGS ? read_tagged_sums(&p, sums, filter)
+				       : read_sums(&p, sums, filter));
 	if (flags & PROFILE_PEAK)
 		SHINY_TRY(read_peak(&p, store, filter, flags & PROFILE_PROGRESS));
 	*out = shiny_steal(p);
@@ -135,6 +163,19 @@ uint64_t profile_total(const struct profile *p, enum profile_measure measure)
 					   : p->peak_bytes;
 }
 
+struct shiny_err *profile_loss(struct store *store, char **text)
+{
+	char words[LOSS_WORDS];
+	struct losses losses = { 0 };
+
+	SHINY_TRY(losses_load(store, &losses));
+	*text = mem_format("%slost: %s",
+			   losses.incomplete ? "the recording was not finished; " : "",
+			   loss_words(&losses.sum, words));
+	losses_deinit(&losses);
+	return NULL;
+}
+
 struct shiny_err *profile_command(struct store *store, char **command, uint32_t *pid)
 {
 	AUTO_QUERY struct query *q = NULL;
@@ -146,4 +187,11 @@ struct shiny_err *profile_command(struct store *store, char **command, uint32_t 
 	if (row)
 		*pid = (uint32_t)query_number(q, 1);
 	return NULL;
+}
+
+char *profile_service(const char *command)
+{
+	AUTO_FREE char *program = mem_format("%.*s", (int)strcspn(command, " "), command);
+
+	return mem_text(text_base(program));
 }

@@ -17,23 +17,26 @@
 
 struct profile_sample {
 	uint32_t process, stack, type; /* ids; 0: unknown */
+	uint32_t tag;		       /* id, with PROFILE_TAGS; 0: none */
 	struct sums sums;
 	uint64_t peak, peak_bytes; /* live at the session's peak, with PROFILE_PEAK */
 };
 
 struct profile {
 	struct stack_paths code; /* its texts include those of types */
-	struct profile_sample *samples; /* one a process, stack and type */
-	size_t sample_count;
-	struct groups groups; /* of samples: group n is samples[n - 1] */
+	struct profile_sample *samples; /* one a process, stack and type, and tag */
+	size_t sample_count, sample_room;
+	struct groups groups; /* of samples: group n is samples[n - 1]; empty with PROFILE_TAGS */
 	uint32_t *types; /* type id → text of its name; [0] "(no type)" */
 	size_t type_limit;
 	struct sums total;
 	uint64_t duration;                    /* ns, duration of the session */
+	uint64_t time;                        /* when it was taken, ns since 1970; 0: not said */
 	uint64_t peak, peak_bytes, peak_time; /* with PROFILE_PEAK */
 };
 
-enum { PROFILE_PEAK = 1, PROFILE_FULL_NAMES = 2, PROFILE_PROGRESS = 4 };
+/* PROFILE_TAGS: blocks of several tags are several samples. Not with PROFILE_PEAK. */
+enum { PROFILE_PEAK = 1, PROFILE_FULL_NAMES = 2, PROFILE_PROGRESS = 4, PROFILE_TAGS = 8 };
 
 /* Loads a session. `sums`: the store with the filter's sums (subset.h), or `store`. PROFILE_PEAK
  * needs events. */
@@ -51,6 +54,12 @@ static inline const char *profile_text(const struct profile *profile, uint32_t t
  * *command. */
 SHINY_MUST_CHECK struct shiny_err *profile_command(struct store *store, char **command,
 						   uint32_t *pid);
+
+/* Returns the name of the program that a command line starts; the caller frees it. */
+char *profile_service(const char *command);
+
+/* Makes the session's loss line; the caller frees it. */
+SHINY_MUST_CHECK struct shiny_err *profile_loss(struct store *store, char **text);
 
 /* The weight of a sample: live bytes, allocated bytes, allocations, or bytes at the peak. */
 enum profile_measure { MEASURE_LIVE, MEASURE_BYTES, MEASURE_ALLOCS, MEASURE_PEAK, MEASURES };

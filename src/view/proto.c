@@ -5,7 +5,7 @@
 
 #include "../base/mem.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED = 1, WIRE_BYTES = 2 };
 
 void proto_packed(struct proto *to, uint64_t value)
 {
@@ -22,7 +22,16 @@ void proto_number(struct proto *to, unsigned field, uint64_t value)
 	proto_packed(to, value);
 }
 
-static void put_bytes(struct proto *to, unsigned field, const void *bytes, size_t count)
+void proto_fixed(struct proto *to, unsigned field, uint64_t value)
+{
+	if (!value)
+		return;
+	proto_packed(to, field << 3 | WIRE_FIXED);
+	for (unsigned i = 0; i < 8; i++)
+		*vec_push(to) = (uint8_t)(value >> 8 * i);
+}
+
+void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t count)
 {
 	const uint8_t *from = bytes;
 
@@ -34,12 +43,12 @@ static void put_bytes(struct proto *to, unsigned field, const void *bytes, size_
 
 void proto_text(struct proto *to, unsigned field, const char *text)
 {
-	put_bytes(to, field, text, strlen(text));
+	proto_bytes(to, field, text, strlen(text));
 }
 
 void proto_message(struct proto *to, unsigned field, const struct proto *inner)
 {
-	put_bytes(to, field, inner->at, inner->count);
+	proto_bytes(to, field, inner->at, inner->count);
 }
 
 void proto_flush(struct proto *from, FILE *out)

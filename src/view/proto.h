@@ -18,6 +18,8 @@ struct proto { /* zeroed: empty; free `at` after use */
 };
 
 void proto_number(struct proto *to, unsigned field, uint64_t value); /* 0 is left out */
+void proto_fixed(struct proto *to, unsigned field, uint64_t value); /* fixed64; 0 likewise */
+void proto_bytes(struct proto *to, unsigned field, const void *bytes, size_t count);
 void proto_text(struct proto *to, unsigned field, const char *text);
 void proto_message(struct proto *to, unsigned field, const struct proto *inner);
 /* Adds a number of a packed field; proto_message writes its bytes. */

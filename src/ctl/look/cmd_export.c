@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "../../analysis/compare/subset.h"
-#include "../../analysis/totals/losses.h"
 #include "../../base/cleanup.h"
 #include "../../base/units.h"
 #include "../../view/export.h"
@@ -54,20 +53,6 @@ static struct shiny_err *check_options(const struct ctl *ctl, const struct expor
 	return NULL;
 }
 
-/* Makes the file's own loss line. */
-static struct shiny_err *loss_text(struct store *store, char **text)
-{
-	char words[LOSS_WORDS];
-	struct losses losses = { 0 };
-
-	SHINY_TRY(losses_load(store, &losses));
-	*text = mem_format("%slost: %s",
-			   losses.incomplete ? "the recording was not finished; " : "",
-			   loss_words(&losses.sum, words));
-	losses_deinit(&losses);
-	return NULL;
-}
-
 static struct shiny_err *write_job(struct ctl *ctl, const struct export_form *form,
 				   struct export_job *job)
 {
@@ -96,6 +81,7 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		.measure = (enum profile_measure)options->number[OPT_EXPORT_MEASURE],
 		.table = options->given[OPT_TABLE_NAME] ? options->text[OPT_TABLE_NAME] : "types",
 		.by = dimension_group(options->by),
+		.labels = { .kinds = LABELS_ALL },
 		.threshold = (double)options->number[OPT_THRESHOLD] / 1e6,
 		.full_names = options->given[OPT_FULL_NAMES],
 		.progress = true,
@@ -109,11 +95,13 @@ static struct shiny_err *write_form(struct ctl *ctl, struct store *store,
 		flags |= PROFILE_PEAK;
 	if (options->given[OPT_FULL_NAMES])
 		flags |= PROFILE_FULL_NAMES;
+	if (form->labels)
+		flags |= PROFILE_TAGS;
 	if (form->each)
 		SHINY_TRY(verb_body_whole(ctl, store, "the list of all blocks"));
 	SHINY_TRY(profile_command(store, &command, &job.pid));
 	job.command = command;
-	SHINY_TRY(loss_text(store, &loss));
+	SHINY_TRY(profile_loss(store, &loss));
 	job.loss = loss;
 	if ((form->profile || form->tree) && filter_timed(filter))
 		SHINY_TRY(subset_open(store, filter, form->tree ? SUBSET_ALL : SUBSET_STAT,

@@ -90,10 +90,11 @@ static struct shiny_err *open_library(void)
 
 /* `response` NULL: no memory for it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status,
-			      struct MHD_Response *response, unsigned refresh)
+			      struct MHD_Response *response, const struct serve_result *result)
 {
-	static const char *const headers[][2] = {
-		{ "Content-Type", "text/html; charset=utf-8" },
+	const char *const headers[][2] = {
+		{ "Content-Type",
+		  result->packed ? "application/octet-stream" : "text/html; charset=utf-8" },
 		{ "Content-Security-Policy",
 		  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 		  "img-src data:; frame-ancestors 'none'; form-action 'self'; base-uri 'none'" },
@@ -102,21 +103,21 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 		{ "Referrer-Policy", "no-referrer" },
 		{ "X-Content-Type-Options", "nosniff" },
 	};
-	enum MHD_Result result;
+	enum MHD_Result queued;
 	char seconds[16];
 
 	if (!response)
 		return MHD_NO;
 	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
 		mhd.add_response_header(response, headers[i][0], headers[i][1]);
-	snprintf(seconds, sizeof(seconds), "%u", refresh);
-	if (refresh)
+	snprintf(seconds, sizeof(seconds), "%u", result->refresh);
+	if (result->refresh)
 		mhd.add_response_header(response, "Refresh", seconds);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		mhd.add_response_header(response, "Allow", "GET, HEAD");
-	result = mhd.queue_response(connection, status, response);
+	queued = mhd.queue_response(connection, status, response);
 	mhd.destroy_response(response);
-	return result;
+	return queued;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
@@ -126,7 +127,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 
 	return answer(connection, status,
 		      mhd.create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_COPY),
-		      0);
+		      &(struct serve_result){ 0 });
 }
 
 static bool is_host(const struct serve_http *http, struct MHD_Connection *connection)
@@ -225,7 +226,7 @@ static enum MHD_Result hand_out(struct serve_http *http, struct visitor *visitor
 	result.why[sizeof(result.why) - 1] = '\0';
 	if (!*result.why && result.found && bytes > 0)
 		return answer(visitor->connection, MHD_HTTP_OK,
-			      mhd.create_response_from_fd((size_t)bytes, fd), result.refresh);
+			      mhd.create_response_from_fd((size_t)bytes, fd), &result);
 	close(fd);
 	if (!*result.why)
 		return refuse(visitor->connection, MHD_HTTP_NOT_FOUND, "There is no such page.");

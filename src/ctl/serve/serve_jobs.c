@@ -74,6 +74,7 @@ _Noreturn static void run_job(const struct serve_jobs *jobs, struct serve_job *j
 	if (err)
 		snprintf(job->result->why, sizeof(job->result->why), "%s", err->message);
 	job->result->found = document.text;
+	job->result->packed = document.packed;
 	job->result->refresh = document.refresh;
 	job->result->done = true;
 	_exit(0);

@@ -18,6 +18,7 @@
 struct serve_document {
 	char *text; /* HTML, the caller frees it; NULL: no such address */
 	size_t bytes;
+	bool packed; /* it is no HTML but a file that gzip packed */
 	unsigned refresh; /* seconds until the browser reloads; 0: never */
 };
 /* `path`: after the token: "", "0", "0/1". */
@@ -28,6 +29,7 @@ enum { JOBS_RUNNING = 4 }; /* more jobs wait */
 struct serve_result { /* the result of a job's process */
 	bool done;  /* the process finished */
 	bool found; /* the address has a document */
+	bool packed; /* as in the document */
 	unsigned refresh;
 	char why[1024]; /* the error; "": none */
 };

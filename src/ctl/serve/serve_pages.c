@@ -11,10 +11,13 @@
 #include "../../base/cleanup.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../view/export.h"
+#include "../../view/gzip.h"
 #include "compare_page.h"
 #include "../live/live_sample.h"
 #include "session_page.h"
 
+#define HEAP_PATH "debug/pprof/heap"
 enum { REFRESH_LEAST = 5 }; /* seconds */
 
 /* A session that is served. */
@@ -53,8 +56,6 @@ static struct shiny_err *served_open(const char *file, struct served *out)
 		served_close(out);
 	return err;
 }
-
-/* takes at most a fifth of the time */
 
 static struct shiny_err *write_session(const struct serve_pages *pages, struct served *session,
 				       FILE *out)
@@ -166,6 +167,35 @@ static struct shiny_err *diff_document(const struct serve_pages *pages, const si
 	return err;
 }
 
+/* ---- the profile ---- */
+
+static struct shiny_err *load_profile(struct served *session, char **text, size_t *bytes)
+{
+	SHINY_CLEANUP(profile_deinit) struct profile profile = { 0 };
+
+	SHINY_TRY(profile_load(session->store, session->store, &session->filter, PROFILE_TAGS,
+			       &profile));
+	return export_memory(session->store, &session->filter, &profile, export_pprof,
+			     (struct label_choice){ .kinds = LABELS_ALL }, text, bytes);
+}
+
+static struct shiny_err *profile_document(const char *file, struct serve_document *document)
+{
+	AUTO_FREE char *text = NULL;
+	size_t bytes = 0;
+	struct served session;
+	struct shiny_err *err;
+
+	SHINY_TRY(served_open(file, &session));
+	err = load_profile(&session, &text, &bytes);
+	served_close(&session);
+	if (err)
+		return err;
+	document->packed = true;
+	document->text = gzip_whole(text, bytes, &document->bytes);
+	return document->text ? NULL : shiny_err(SHINY_ERR_OTHER, "cannot pack the profile");
+}
+
 /* ---- addresses ---- */
 
 /* Reads the number at *path, and moves *path behind it; false: none below `count`. */
@@ -192,11 +222,15 @@ struct shiny_err *serve_pages_document(void *context, const char *path,
 	FILE *out;
 
 	*document = (struct serve_document){ 0 };
+	if (strcmp(path, HEAP_PATH) == 0 && pages->count == 1)
+		return profile_document(pages->files[0], document);
 	if (*path) {
 		if (!read_number(&path, pages->count, &which[0]))
 			return NULL;
 		pair = *path == '/';
 		path += pair;
+		if (pair && strcmp(path, HEAP_PATH) == 0)
+			return profile_document(pages->files[which[0]], document);
 		if (pair && !read_number(&path, pages->count, &which[1]))
 			return NULL;
 		if (*path)

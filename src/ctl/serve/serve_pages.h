@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * serve_pages.h: the documents of `serve`: a list of the sessions, a page of each, a comparison of
- * any two.
+ * any two; and the profile of each.
  *
  * Runs: CLI. Signals: no. Allocates: as page.h says. Threads: one.
  */
@@ -21,6 +21,8 @@ struct serve_pages {
  *   ""     the page, of one session; the list, of several
  *   N      the page of session N, from 0
  *   A/B    the page that compares B with A
+ *   debug/pprof/heap, N/debug/pprof/heap
+ *          the one session, or session N, as pprof's profile, packed, as Go's programs serve theirs
  * A session that is being written is sampled (live_sample.h), and the browser reloads.
  */
 struct shiny_err *serve_pages_document(void *context, const char *path,

@@ -196,6 +196,7 @@ static bool orphan(const char *path, const char *const *arguments, char *const *
 enum si_service si_launch(const char *directory, char *const *environment, struct si_text *notes)
 {
 	const char *const arguments[] = { "shinyctl", "collect", "--live", directory, NULL };
+	const char *const push[] = { "shinyctl", "push", directory, NULL };
 	enum si_service service = si_service(directory);
 	char path[SHINY_PATH_MAX];
 
@@ -208,8 +209,11 @@ enum si_service si_launch(const char *directory, char *const *environment, struc
 		si_text_add(notes, "\n");
 		return SI_UNSERVED;
 	}
-	if (orphan(path, arguments, environment, -1))
+	if (orphan(path, arguments, environment, -1)) {
+		if (si_env.push[0])
+			orphan(path, push, environment, -1);
 		return SI_SERVED;
+	}
 	si_text_add(notes, "no sidecar: this process may not make another one\n");
 	return SI_UNSERVED;
 }

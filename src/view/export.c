@@ -27,13 +27,15 @@ const struct export_form export_forms[EXPORT_FORMS] = {
 struct shiny_err *export_memory(struct store *store, const struct filter *filter,
 				const struct profile *profile,
 				struct shiny_err *(*write)(const struct export_job *job),
-				struct label_choice labels, char **text, size_t *bytes)
+				struct label_choice labels, const char *service, char **text,
+				size_t *bytes)
 {
 	AUTO_FREE char *command = NULL, *loss = NULL;
 	struct export_job job = { .store = store,
 				  .sums = store,
 				  .filter = filter,
 				  .profile = profile,
+				  .service = service,
 				  .labels = labels };
 	struct shiny_err *err;
 

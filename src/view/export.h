@@ -26,6 +26,7 @@ struct export_job {
 	double threshold;
 	const char *table;             /* for tables: a view's name without v_ */
 	const char *command; /* the recorded command line */
+	const char *service; /* what a receiver calls it; NULL: the command's program */
 	uint32_t pid;        /* of the command's first process */
 	const char *loss;    /* "lost: 12 events", for forms with room for remarks */
 	struct label_choice labels; /* for forms with labels */
@@ -69,6 +70,6 @@ SHINY_MUST_CHECK struct shiny_err *export_jsonl(const struct export_job *job);
 SHINY_MUST_CHECK struct shiny_err *export_memory(
 	struct store *store, const struct filter *filter, const struct profile *profile,
 	struct shiny_err *(*write)(const struct export_job *job), struct label_choice labels,
-	char **text, size_t *bytes);
+	const char *service, char **text, size_t *bytes);
 
 #endif

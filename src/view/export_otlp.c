@@ -233,10 +233,11 @@ static void add_resource_attribute(struct otlp_writer *w, struct proto *resource
 
 static void add_resource(struct otlp_writer *w, struct proto *resources)
 {
-	AUTO_FREE char *name = profile_service(w->job->command);
+	AUTO_FREE char *program = profile_service(w->job->command);
 	struct proto resource = { 0 }, scopes = { 0 };
 
-	add_resource_attribute(w, &resource, "service.name", name, 0);
+	add_resource_attribute(w, &resource, "service.name",
+			       w->job->service ?: program, 0);
 	add_resource_attribute(w, &resource, "process.pid", NULL, w->job->pid);
 	proto_message(resources, RESOURCES_RESOURCE, &resource);
 	proto_text(&w->message, SCOPE_NAME, "shiny");

@@ -119,7 +119,7 @@ static void add_sample(struct labelled *to, const struct label_names *names,
 	struct labelled_sample *added;
 	struct label_set set = { .pid = 0 };
 
-	if (!sample->sums.allocs && !sample->sums.live)
+	if (!sample->sums.allocs && !sample->sums.bytes && !sample->sums.live)
 		return;
 	for (size_t k = 0; k < LABEL_KINDS; k++)
 		set.text[k] = label_of(names, sample, k);

@@ -206,28 +206,35 @@ static void report_result(int fd, const struct result *result)
 	}
 }
 
+/* Makes this process one that the caller's terminal and pipes do not notice. */
+static void be_apart(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		null = open("/", O_RDONLY | O_CLOEXEC);
+	setsid();
+	signal(SIGPIPE, SIG_IGN);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (!isatty(STDERR_FILENO))
+		dup2(null, STDERR_FILENO);
+}
+
 static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 {
 	const struct options *o = run->options;
 	struct result *result = mem_zero(1, sizeof(*result));
 	struct sidecar_options options = recording_options(o, run->directory, run->out);
 	struct shiny_err *err;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	options.launcher_fd = run->life[0];
 	options.lock_fd = run->lock;
 	options.guests_fd = run->guests;
-	if (null < 0)
-		null = open("/", O_RDONLY | O_CLOEXEC);
-	setsid();
-	signal(SIGPIPE, SIG_IGN);
+	be_apart();
 	rlimits_raise();
 	close(run->life[1]);
 	close(run->result[0]);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	if (!isatty(STDERR_FILENO))
-		dup2(null, STDERR_FILENO);
 	confine(CONFINE_SIDECAR, NULL, 0);
 	err = sidecar_run(&options, &result->summary);
 	if (err) {
@@ -241,6 +248,25 @@ static __attribute__((noreturn)) void be_sidecar(const struct run *run)
 	while (!err && result->summary.late)
 		err = sidecar_run_late(&options, &result->summary);
 	_exit(0);
+}
+
+/* Starts `push` beside the sidecar, if there is a URL: it ends with the recording. */
+static void start_push(const struct run *run)
+{
+	const struct options *o = run->options;
+	const char *arguments[] = { "shinyctl", "push", run->directory, NULL };
+	char self[PROGRAM_PATH];
+
+	if (!*(o->given[OPT_PUSH] ? o->text[OPT_PUSH] : env_text(ENV_SHINY_PUSH)) || fork() != 0)
+		return;
+	if (o->given[OPT_PUSH])
+		setenv(env_specs[ENV_SHINY_PUSH].name, o->text[OPT_PUSH], 1);
+	if (o->given[OPT_HEADERS])
+		setenv(env_specs[ENV_SHINY_PUSH_HEADERS].name, o->text[OPT_HEADERS], 1);
+	be_apart();
+	program_self(self);
+	execv(self, (char **)(uintptr_t)arguments);
+	_exit(127);
 }
 
 /* Waits up to `ms` (-1: without limit) for the sidecar's result; true: it came, or cannot come any
@@ -513,6 +539,7 @@ static struct shiny_err *start(struct ctl *ctl, struct run *run)
 	close(run->lock); /* the sidecar's copy holds the lock from here on */
 	if (run->guests >= 0)
 		close(run->guests);
+	start_push(run);
 	err = run_program(run, &status);
 	priority_raise(run->sidecar);
 	close(run->life[1]);

@@ -176,7 +176,7 @@ static struct shiny_err *load_profile(struct served *session, char **text, size_
 	SHINY_TRY(profile_load(session->store, session->store, &session->filter, PROFILE_TAGS,
 			       &profile));
 	return export_memory(session->store, &session->filter, &profile, export_pprof,
-			     (struct label_choice){ .kinds = LABELS_ALL }, text, bytes);
+			     (struct label_choice){ .kinds = LABELS_ALL }, NULL, text, bytes);
 }
 
 static struct shiny_err *profile_document(const char *file, struct serve_document *document)

@@ -27,6 +27,7 @@
 
 #define EVERY "15s" /* as Pyroscope's own agents do */
 enum { LAST_TRIES = 3, LAST_PAUSE_MS = 1000 }; /* of the last profile */
+enum { LOOK_MS = 200 }; /* between two looks whether the recording has ended */
 enum { UNREAD_MOST = 3 };
 enum { START_TRIES = 500, START_PAUSE_MS = 20 }; /* until a sidecar that starts has its file */
 
@@ -47,7 +48,18 @@ static void on_end(int signal)
 
 static void pause_ms(uint64_t ms)
 {
-	poll(NULL, 0, ms > INT32_MAX ? INT32_MAX : (int)ms);
+	poll(NULL, 0, (int)ms);
+}
+
+/* Waits for the next round, but not beyond the end of a recording. */
+static void pause_round(const char *file, uint64_t ms)
+{
+	while (ms && !told_to_end && store_is_written(file)) {
+		uint64_t step = ms < LOOK_MS ? ms : LOOK_MS;
+
+		pause_ms(step);
+		ms -= step;
+	}
 }
 
 static uint64_t clock_ns(void)
@@ -167,7 +179,7 @@ static struct shiny_err *deliver_last(struct push *push, const struct push_made 
 			 push_http_name(push->http));
 }
 
-static struct shiny_err *push_rounds(struct push *push)
+static struct shiny_err *push_rounds(struct push *push, const char *file)
 {
 	bool delivered = false;
 	unsigned unread = 0; /* in a row */
@@ -193,8 +205,7 @@ static struct shiny_err *push_rounds(struct push *push)
 		began += push->every;
 		if (began > clock_ns() + pause)
 			pause = began - clock_ns();
-		if (!told_to_end)
-			pause_ms(pause / 1000000);
+		pause_round(file, pause / 1000000);
 	}
 	return NULL;
 }
@@ -205,7 +216,7 @@ static struct shiny_err *push_session(struct push *push, const struct push_wish 
 
 	SHINY_TRY(push_work_start(wish, &push->work));
 	confine(CONFINE_BROWSER, NULL, 0);
-	err = push_rounds(push);
+	err = push_rounds(push, wish->file);
 	push_work_stop(&push->work);
 	return err;
 }

@@ -4,10 +4,10 @@
  * (https://github.com/google/pprof/blob/main/proto/profile.proto), not compressed.
  *
  * A sample is a stack and its labels (labelled.h); its values are allocated objects and bytes and
- * those live at the end, under the names that Go's heap profiles have. "pid" is a number. The file has names, so that pprof looks for no symbols; addresses are
- * those in the module's file, plus the module's number << MODULE_SHIFT, as one session has many
- * address spaces. Functions have no system name: pprof would demangle names equal to it, and remove
- * parameters and template arguments.
+ * those live at the end, under the names that Go's heap profiles have. "pid" is a number. The file
+ * has names, so that pprof looks for no symbols; addresses are those in the module's file, plus the
+ * module's number << MODULE_SHIFT, as one session has many address spaces. Functions have no system
+ * name: pprof would demangle names equal to it, and remove parameters and template arguments.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 
 /* Field numbers of the messages. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION };
-enum { PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_COMMENT = 13, PROFILE_DEFAULT };
+enum { PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION };
+enum { PROFILE_COMMENT = 13, PROFILE_DEFAULT };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };

@@ -18,8 +18,8 @@ enum { LABELS_ALL = (1 << LABEL_KINDS) - 1 };
 
 struct label_choice {
 	unsigned kinds; /* bit label_kind */
-	size_t sets;	/* most sets of labels; those of the fewest bytes become one a process, whose
-			 * other labels are "(other)"; 0: no limit */
+	size_t sets;	/* most sets of labels; those of the fewest bytes become one a process,
+			 * with "(other)" as type and component; 0: no limit */
 };
 
 struct label_set {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What push_test pushes: for each number N on standard input it keeps N blocks under tag "kept",
-// makes and frees 2 N under tag "churned", prints what it has done of each so far, and stands still.
+// makes and frees 2 N under tag "churned", prints what it has done of each, and stands still.
 #include <cstdio>
 #include <cstdlib>
 #include <shiny/shiny.h>
@@ -40,7 +40,8 @@ int main()
 		shiny_tag_pop();
 		kept += blocks;
 		printf("{\"kept\": [%ld, %ld, %ld, %ld], \"churned\": [%ld, %ld, 0, 0]}\n", kept,
-		       kept * (long)sizeof(Kept), kept, kept * (long)sizeof(Kept), 2 * kept, 200 * kept);
+		       kept * (long)sizeof(Kept), kept, kept * (long)sizeof(Kept), 2 * kept,
+		       200 * kept);
 		fflush(stdout);
 	}
 }

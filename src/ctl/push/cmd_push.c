@@ -26,7 +26,7 @@
 #include "push_work.h"
 
 #define EVERY "15s" /* as Pyroscope's own agents do */
-enum { LAST_TRIES = 3, LAST_PAUSE_MS = 1000 }; /* of the last profile */
+enum { LAST_TRIES = 3, LAST_PAUSE_MS = 500 }; /* of the last profile */
 enum { LOOK_MS = 200 }; /* between two looks whether the recording has ended */
 enum { UNREAD_MOST = 3 };
 enum { START_TRIES = 500, START_PAUSE_MS = 20 }; /* until a sidecar that starts has its file */
@@ -95,8 +95,8 @@ static struct shiny_err *read_every(const char *text, uint64_t *ns)
 {
 	if (units_parse_time(text, ns) && *ns >= 1000000000)
 		return NULL;
-	return shiny_err(SHINY_ERR_USAGE, "push: --every %s: not a time such as 15s, of 1s at least",
-			 text);
+	return shiny_err(SHINY_ERR_USAGE,
+			 "push: --every %s: not a time such as 15s, of 1s at least", text);
 }
 
 /* Finds the session; of a directory whose sidecar is about to start, waits for it. */

@@ -128,8 +128,8 @@ static struct shiny_err *read_headers(struct push_http *http, const char *path)
 		if (!*line)
 			continue;
 		if (!strchr(line, ':')) /* what it has may be secret */
-			return shiny_err(SHINY_ERR_USAGE, "push: %s: a line is no header NAME: VALUE",
-					 path);
+			return shiny_err(SHINY_ERR_USAGE,
+					 "push: %s: a line is no header NAME: VALUE", path);
 		add_header(http, line);
 	}
 	return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push_receiver.h: the protocols of receivers (receiver.def): which one a URL means, and the body of
- * a request.
+ * push_receiver.h: the protocols of receivers (receiver.def): which one a URL means, and the body
+ * of a request.
  *
  * Runs: CLI. Signals: no. Allocates: the body (mem.h). Threads: any.
  */

@@ -14,9 +14,9 @@
 
 #include "../../base/cleanup.h"
 #include "../../view/export.h"
+#include "../../view/profile_delta.h"
 #include "../live/live_sample.h"
 #include "../run/confine_verb.h"
-#include "push_delta.h"
 
 #define ENDED "the process that makes profiles was ended"
 enum { STOP_MS = 5000 }; /* most that the parent waits for the child to remove its files */
@@ -25,7 +25,7 @@ enum { STOP_MS = 5000 }; /* most that the parent waits for the child to remove i
 struct push_making {
 	const struct push_wish *wish;
 	struct live_work live;
-	struct push_base base, next; /* next: becomes the base once it is delivered */
+	struct profile_base base, next; /* next: becomes the base once it is delivered */
 	uint64_t base_time, next_time;
 	int fd;
 };
@@ -73,8 +73,8 @@ static struct shiny_err *set_time(struct push_making *making, struct store *stor
 	made->to = making->next_time / 1000000000;
 	profile->time = last ? began : making->next_time;
 	profile->duration = last ? making->next_time - began : 0;
-	push_base_deinit(&making->next);
-	return last ? push_delta(store, profile, &making->base, &making->next) : NULL;
+	profile_base_deinit(&making->next);
+	return last ? profile_delta(store, profile, &making->base, &making->next) : NULL;
 }
 
 static struct shiny_err *make_body(struct push_making *making, struct store *store,
@@ -159,7 +159,7 @@ _Noreturn static void run_child(const struct push_wish *wish, int line, int fd)
 		struct shiny_err *err;
 
 		if (asked) {
-			push_base_deinit(&making.base);
+			profile_base_deinit(&making.base);
 			making.base = shiny_steal(making.next);
 			making.base_time = making.next_time;
 		}
@@ -235,7 +235,7 @@ void push_work_stop(struct push_work *work)
 	shutdown(work->line, SHUT_WR);
 	while (poll(&line, 1, STOP_MS) > 0 && read(work->line, rest, sizeof(rest)) > 0)
 		;
-	/* it ends by itself: a confined process may not signal one that is confined in another way */
+	/* It ends by itself. Landlock lets this process signal none that it has not confined. */
 	waitpid(work->child, NULL, WNOHANG);
 	close(work->line);
 	close(work->fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push_delta.h: what a profile has beyond an earlier one of the same session: allocations and their
+ * profile_delta.h: what a profile has beyond an earlier one of the same session: allocations and their
  * bytes. What is live stays.
  *
  * Runs: CLI. Signals: no. Allocates: 32 bytes a sample (mem.h). Threads: one a store.
@@ -10,23 +10,23 @@
  * whichever the type; a type may change, when a vtable pointer is read. So the differences of a
  * process, tag and stack add up to that of their sum, and are given to the types that grew.
  */
-#ifndef SHINY_PUSH_DELTA_H
-#define SHINY_PUSH_DELTA_H
+#ifndef SHINY_PROFILE_DELTA_H
+#define SHINY_PROFILE_DELTA_H
 
-#include "../../view/profile.h"
+#include "profile.h"
 
-struct push_row {
+struct profile_row {
 	uint64_t place, type; /* hashes */
 	uint64_t allocs, bytes;
 };
-struct push_base { /* zeroed: of no profile */
-	struct push_row *at; /* by place and type */
+struct profile_base { /* zeroed: of no profile */
+	struct profile_row *at; /* by place and type */
 	size_t count;
 };
 
-/* Makes the sums of `profile` those since `base`; `now`: what it had, as the base of a later one. */
-SHINY_MUST_CHECK struct shiny_err *push_delta(struct store *store, struct profile *profile,
-					      const struct push_base *base, struct push_base *now);
-void push_base_deinit(struct push_base *base);
+/* Makes the sums of `profile` those since `base`; `now`: what it had, the base of a later one. */
+SHINY_MUST_CHECK struct shiny_err *profile_delta(struct store *store, struct profile *profile,
+					      const struct profile_base *base, struct profile_base *now);
+void profile_base_deinit(struct profile_base *base);
 
 #endif

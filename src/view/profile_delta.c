@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "push_delta.h"
+#include "profile_delta.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../analysis/totals/process_names.h"
-#include "../../base/cleanup.h"
-#include "../../base/hash_bytes.h"
-#include "../../base/row_order.h"
+#include "../base/cleanup.h"
+#include "../base/hash_bytes.h"
+#include "../base/row_order.h"
 
 struct delta_row {
-	struct push_row row;
+	struct profile_row row;
 	struct profile_sample *sample;
 };
 ORDER_BY(by_key, struct delta_row, ORDER_UP(row.place) ?: ORDER_UP(row.type))
@@ -60,7 +59,7 @@ static struct shiny_err *make_rows(struct store *store, struct profile *p, struc
 		const char *type = profile_text(p, p->types[sample->type]);
 
 		rows[i].sample = sample;
-		rows[i].row = (struct push_row){
+		rows[i].row = (struct profile_row){
 			.place = place_of(p, sample, processes, modules, tags),
 			.type = hash_bytes(type, strlen(type)),
 			.allocs = sample->sums.allocs,
@@ -82,18 +81,18 @@ static uint64_t take(uint64_t value, uint64_t *left)
 }
 
 /* Sets the sums of the rows of one place: `had` are those of the base. */
-static void set_place(struct delta_row *rows, size_t count, const struct push_row *had,
+static void set_place(struct delta_row *rows, size_t count, const struct profile_row *had,
 		      size_t had_count)
 {
-	struct push_row over = { 0 }; /* what the base has and the types here have no longer */
+	struct profile_row over = { 0 }; /* what the base has and the types here have no longer */
 	size_t h = 0;
 
 	for (size_t i = 0; i < count;) {
-		struct push_row left = { 0 };
+		struct profile_row left = { 0 };
 		uint64_t type = rows[i].row.type;
 
 		for (; h < had_count && had[h].type <= type; h++) {
-			struct push_row *to = had[h].type == type ? &left : &over;
+			struct profile_row *to = had[h].type == type ? &left : &over;
 
 			to->allocs += had[h].allocs;
 			to->bytes += had[h].bytes;
@@ -119,14 +118,14 @@ static void set_place(struct delta_row *rows, size_t count, const struct push_ro
 	}
 }
 
-struct shiny_err *push_delta(struct store *store, struct profile *profile,
-			     const struct push_base *base, struct push_base *now)
+struct shiny_err *profile_delta(struct store *store, struct profile *profile,
+			     const struct profile_base *base, struct profile_base *now)
 {
 	size_t count = profile->sample_count, h = 0;
 	AUTO_FREE struct delta_row *rows = mem_zero(count, sizeof(*rows));
 
 	SHINY_TRY(make_rows(store, profile, rows));
-	*now = (struct push_base){ mem_zero(count, sizeof(*now->at)), count };
+	*now = (struct profile_base){ mem_zero(count, sizeof(*now->at)), count };
 	for (size_t i = 0; i < count; i++)
 		now->at[i] = rows[i].row;
 	for (size_t i = 0, end; i < count; i = end) {
@@ -144,8 +143,8 @@ struct shiny_err *push_delta(struct store *store, struct profile *profile,
 	return NULL;
 }
 
-void push_base_deinit(struct push_base *base)
+void profile_base_deinit(struct profile_base *base)
 {
 	free(base->at);
-	*base = (struct push_base){ 0 };
+	*base = (struct profile_base){ 0 };
 }

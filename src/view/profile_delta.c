@@ -119,7 +119,7 @@ static void set_place(struct delta_row *rows, size_t count, const struct profile
 }
 
 struct shiny_err *profile_delta(struct store *store, struct profile *profile,
-			     const struct profile_base *base, struct profile_base *now)
+				const struct profile_base *base, struct profile_base *now)
 {
 	size_t count = profile->sample_count, h = 0;
 	AUTO_FREE struct delta_row *rows = mem_zero(count, sizeof(*rows));

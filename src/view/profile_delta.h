@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * profile_delta.h: what a profile has beyond an earlier one of the same session: allocations and their
- * bytes. What is live stays.
+ * profile_delta.h: what a profile has beyond an earlier one of the same session: allocations and
+ * their bytes. What is live stays.
  *
  * Runs: CLI. Signals: no. Allocates: 32 bytes a sample (mem.h). Threads: one a store.
  *
@@ -26,7 +26,8 @@ struct profile_base { /* zeroed: of no profile */
 
 /* Makes the sums of `profile` those since `base`; `now`: what it had, the base of a later one. */
 SHINY_MUST_CHECK struct shiny_err *profile_delta(struct store *store, struct profile *profile,
-					      const struct profile_base *base, struct profile_base *now);
+						 const struct profile_base *base,
+						 struct profile_base *now);
 void profile_base_deinit(struct profile_base *base);
 
 #endif

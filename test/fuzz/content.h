@@ -364,6 +364,7 @@ static const char *const lines[] = {
 	"check FILE peak_bytes<=1 mismatches==0 leaks==0 leaked_bytes<=0",
 	"retained --owners RULES",
 	"export --to pprof",
+	"export --to otlp",
 	"export --to speedscope",
 	"export --to dhat",
 	"export --to massif",

@@ -466,8 +466,9 @@ static const char *run_line(const char *line, char *path, bool json, bool whole,
 			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	off_t bytes = lseek(out, 0, SEEK_END);
 	char *text = bytes > 0 ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, out, 0) : NULL;
-	/* shinyctl refuses a terminal for the one, and guards it from the other (output_guard.h) */
-	bool plain = strcmp(line, "export --to pprof") != 0 && strcmp(line, "export --to csv") != 0;
+	/* shinyctl refuses a terminal for two, and guards it from the third (output_guard.h) */
+	bool plain = strcmp(line, "export --to pprof") != 0 &&
+		     strcmp(line, "export --to otlp") != 0 && strcmp(line, "export --to csv") != 0;
 	const char *harm = plain && text && text != MAP_FAILED ? harm_in(text, (size_t)bytes)
 							       : NULL;
 

@@ -62,6 +62,7 @@ enum {
 	BYTES_A_THREAD = 2048, /* bytes of the ring for each slot */
 	SMALLS_MAX = 64 * 1024,
 };
+static uint64_t ring_bytes;
 static int ring_fd = -1; /* open from si_attach to si_attach_finish */
 
 static bool ours(int fd)
@@ -243,6 +244,7 @@ static struct shiny_header *fill_file(int fd, bool joins, struct shiny_header *p
 	}
 	if (h) {
 		ring_fd = fd;
+		ring_bytes = plan->ring_bytes;
 		make_pages((char *)h + plan->smalls_at,
 			   (uint64_t)present->smalls * SHINY_SMALL_BYTES, MADE / 4);
 		make_pages((char *)h + plan->chunks_at,
@@ -453,6 +455,12 @@ void si_attach_finish(bool served, struct si_text *notes)
 	si_ring.served = served;
 	si_sys_close(ring_fd);
 	ring_fd = -1;
+}
+
+void si_attach_end(void)
+{
+	si_sys6(SYS_mmap, (long)si_ring.header, (long)ring_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 static const char *variable(char *const *environment, const char *name, size_t bytes)

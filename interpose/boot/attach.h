@@ -35,4 +35,7 @@ void si_attach_begins(void);
  * else all of it is allocated now. */
 void si_attach_finish(bool served, struct si_text *notes);
 
+/* Puts empty private memory in the ring's place, which this process thereby gives up (wire.h). */
+void si_attach_end(void);
+
 #endif

@@ -43,6 +43,7 @@
 #include "../hook/hooks.h"
 #include "../hook/readable.h"
 #include "launch.h"
+#include "../core/late.h"
 #include "../core/limits.h"
 #include "../unwind/main_image.h"
 #include "../unwind/modules.h"
@@ -134,7 +135,7 @@ static void find_arguments(struct si_start *start)
 
 	start->argc = (int)at[0];
 	start->argv = (char **)(at + 1);
-	start->environment = start->argv + start->argc + 1;
+	start->environment = si_late ? si_late_environment() : start->argv + start->argc + 1;
 }
 
 static void read_start(struct si_start *start)
@@ -232,6 +233,16 @@ static void prepare(char *const *environment, struct si_text *notes)
 				   "HOME names a directory of yours where it could be kept\n");
 	}
 	si_attach_begins();
+}
+
+static void begin_late(struct shiny_header *h)
+{
+	struct si_text t;
+
+	h->attach = SHINY_ATTACH_SYMBOLS;
+	si_text_init(&t, h->attach_text, sizeof(h->attach_text));
+	si_text_add(&t, "attached while it ran: blocks from before are not known, and of its "
+			"allocators malloc's family and operator new alone");
 }
 
 static void reach_allocator(char *const *environment, struct shiny_header *h)
@@ -444,7 +455,7 @@ static enum si_service find_sidecar(const struct si_start *start, struct si_text
 		service = si_launch(directory, start->environment, notes);
 	else
 		service = si_service(directory);
-	if (service != SI_UNSERVED)
+	if (service != SI_UNSERVED && !si_late)
 		prepare(start->environment, notes);
 	part(" sidecar + ");
 	return service;
@@ -514,15 +525,21 @@ static bool boot(void)
 	if (!claim_slot(&start) || !start_sample())
 		return false;
 	si_text_init(&libraries, words, sizeof(words));
-	si_library_attach(&libraries);
-	si_allocator_attach_libraries(start.environment, &libraries);
-	si_python_attach(&libraries);
+	if (!si_late) {
+		si_library_attach(&libraries);
+		si_allocator_attach_libraries(start.environment, &libraries);
+		si_python_attach(&libraries);
+	}
 	si_modules_boot(__builtin_frame_address(0));
 	si_readable_boot();
 	part(" modules + ");
-	reach_allocator(start.environment, si_ring.header);
-	part(" allocator + ");
-	reach_collected(start.environment, si_ring.header);
+	if (si_late) {
+		begin_late(si_ring.header);
+	} else {
+		reach_allocator(start.environment, si_ring.header);
+		part(" allocator + ");
+		reach_collected(start.environment, si_ring.header);
+	}
 	add_attached(si_ring.header, words);
 	part(" patches + ");
 	say("ring in ", directory);
@@ -530,13 +547,25 @@ static bool boot(void)
 	si_attach_finish(service == SI_SERVED, &notes);
 	part(" the rest of the ring = ");
 	say_parts();
-	name_session();
-	name_below();
+	if (!si_late) {
+		name_session();
+		name_below();
+	}
 	if (notes.used)
 		say("note: ", notes_text);
 	__builtin_memcpy(si_ring.header->notes, notes_text, sizeof(notes_text));
 	__atomic_store_n(&si_ring.header->ready, 1, __ATOMIC_RELEASE); /* [ready] */
 	return true;
+}
+
+bool si_boot_is_due(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == NOT_YET;
+}
+
+const char *si_boot_notes(void)
+{
+	return notes_text;
 }
 
 void si_boot(void)
@@ -561,36 +590,3 @@ void si_boot(void)
 	__atomic_store_n(&state, DONE, __ATOMIC_RELEASE);
 	errno = saved;
 }
-
-#ifndef SHINY_TEST
-static void exits(int status, void *unused)
-{
-	(void)unused;
-	si_process_exits(status);
-	si_snapshot_at_exit();
-}
-
-/* Boots, and registers `exits` first, so that exit() calls it last, after all of the program's
- * handlers and destructors. */
-__attribute__((constructor(101))) static void start(void)
-{
-	int (*on_exit_first)(void (*)(int, void *), void *) = NULL;
-
-	si_boot();
-	/* a program may define a function of that name */
-	*(void **)&on_exit_first = si_next_of("on_exit");
-	if (on_exit_first)
-		on_exit_first(exits, NULL);
-}
-
-__attribute__((destructor)) static void end(void)
-{
-	si_event_exiting();
-}
-#else
-void si_boot_test_constructor(void);
-void si_boot_test_constructor(void)
-{
-	si_boot();
-}
-#endif

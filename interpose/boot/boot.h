@@ -17,4 +17,9 @@
 /* Boots. Re-entrant: returns at once while boot runs and after it has run. */
 SI_COLD void si_boot(void);
 
+/* True if nothing has booted yet. */
+bool si_boot_is_due(void);
+/* Returns the notes of boot, one a line. */
+const char *si_boot_notes(void);
+
 #endif

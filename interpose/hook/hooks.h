@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <shiny/wire/attaching.h>
+
 #include "inner_calls.h"
 #include "next.h"
 #include "record_event.h"
@@ -31,6 +33,7 @@
 #define SI_HOOK(id, symbol, result, parameters) result si_hook_##id parameters SI_EXPORTED(symbol);
 #define SI_GATED(id, symbol, result, parameters) SI_INTERNAL result si_hook_##id parameters;
 #define SI_OWN SI_HOOK
+#define SI_ENTRY SI_HOOK
 #include "hook_list.def"
 
 /* The hook's own frame: [1] is the return address, which is the call site; [0] the caller's frame

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../core/late.h"
 #include "../unwind/symbols.h"
 #include "inner_calls.h"
 
@@ -153,11 +154,15 @@ void *si_scope_symbol(uintptr_t pc, const char *symbol)
 	return found;
 }
 
+/* A library that came late is the last of all, but it is reached first: references are redirected
+ * to it (rebind.h), except those to functions of the executable, whose own calls need none. */
 const void *si_owner(const char *symbol)
 {
-	const struct link_map *module = si_first_module(si_module_of(si_bump));
+	const struct link_map *ours = si_module_of(si_bump), *module = si_first_module(ours);
 	const void *found = NULL;
 
+	if (si_late && !(found = si_symbol_in(module, symbol)))
+		found = si_symbol_in(ours, symbol);
 	for (; !found && module; module = module->l_next)
 		found = si_symbol_in(module, symbol);
 	return found;
@@ -165,11 +170,12 @@ const void *si_owner(const char *symbol)
 
 void *si_next_of(const char *symbol)
 {
-	const struct link_map *module = si_module_of(si_bump)->l_next;
+	const struct link_map *ours = si_module_of(si_bump);
+	const struct link_map *module = si_late ? si_first_module(ours) : ours->l_next;
 	void *found = NULL;
 
 	for (; !found && module; module = module->l_next)
-		found = si_symbol_in(module, symbol);
+		found = module == ours ? NULL : si_symbol_in(module, symbol);
 	return found;
 }
 

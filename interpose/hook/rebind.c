@@ -52,6 +52,7 @@ struct rebind_look {
 	bool own[REFERENCES];         /* a module other than libc defines the function, too */
 	uintptr_t libc, libc_end;
 	struct reference references[REFERENCES];
+	bool late, back;        /* of si_rebind_all */
 	bool asked, may_unlock; /* asked: the sidecar was asked; may_unlock: read-only pages may be
 	                         * made writable */
 };
@@ -131,17 +132,18 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
 		    (type != R_X86_64_64 || rela[i].r_addend))
 			continue;
 		found = symbol->st_name ? named(look, t->names + symbol->st_name) : -1;
-		if (found < 0)
+		if (found < 0 || !look->references[found].real)
 			continue;
 		value = __atomic_load_n(at, __ATOMIC_RELAXED);
 		if (value != look->references[found].real) {
-			/* not bound yet, and would find libc's function */
+			/* not bound yet, and would find the real function */
 			bool waits = type == R_X86_64_JUMP_SLOT && symbol->st_shndx == SHN_UNDEF &&
 				     value - module < module_end - module;
 			bool of_libc = look->references[found].real - look->libc <
 				       look->libc_end - look->libc;
 
-			if (!waits || look->own[found] || !of_libc)
+			if (!waits || look->own[found] || look->back ||
+			    !(look->late || of_libc))
 				continue;
 		}
 		if (!write_reference(look, at, look->references[found].ours, locked_start,
@@ -155,8 +157,8 @@ static void bind(struct rebind_look *look, const struct dl_phdr_info *info,
 /* True if the module is the one that was opened, or follows it. */
 static bool is_new(struct rebind_look *look, const struct dl_phdr_info *info, struct si_symbols *t)
 {
-	look->begun |= info->dlpi_addr && info->dlpi_addr == look->first->l_addr;
-	return look->begun && read_symbols(info, t) && !si_is_ours(t->table);
+	look->begun |= look->first && info->dlpi_addr && info->dlpi_addr == look->first->l_addr;
+	return (look->begun || look->late) && read_symbols(info, t) && !si_is_ours(t->table);
 }
 
 static int find_definitions(struct dl_phdr_info *info, size_t size, void *context)
@@ -168,9 +170,13 @@ static int find_definitions(struct dl_phdr_info *info, size_t size, void *contex
 		return 0;
 	if ((uintptr_t)t.table - look->libc < look->libc_end - look->libc)
 		return 0;
-	for (unsigned i = 0; i < REFERENCES; i++)
-		look->own[i] |= si_symbols_find(&t, look->references[i].symbol) != NULL ||
+	for (unsigned i = 0; i < REFERENCES; i++) {
+		const ElfW(Sym) *found = si_symbols_find(&t, look->references[i].symbol);
+
+		look->own[i] |= (found && (!look->late || t.bias + found->st_value !=
+								  look->references[i].real)) ||
 				(!t.gnu_hash && !t.hash);
+	}
 	return 0;
 }
 
@@ -186,22 +192,106 @@ static int bind_references(struct dl_phdr_info *info, size_t size, void *context
 	return 0;
 }
 
+static void find_references(struct rebind_look *look)
+{
+#define SI_HOOK(id, name, result, parameters) \
+	look->references[REFERENCE_##id] = (struct reference){                \
+		#name, si_unguarded((uintptr_t)si_next.id),                   \
+		(uintptr_t)si_hook_##id };
+#define SI_STUB(id, name) \
+	look->references[REFERENCE_##id] = (struct reference){                \
+		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };
+#include "hook_list.def"
+	look->libc = module_of((uintptr_t)si_libc()->l_ld, &look->libc_end);
+}
+
 void si_scope_opened(const void *handle)
 {
 	struct rebind_look look = { .first = handle };
 
 	if (!handle)
 		return;
-#define SI_HOOK(id, name, result, parameters) \
-	look.references[REFERENCE_##id] = (struct reference){                 \
-		#name, si_unguarded((uintptr_t)si_next.id),                   \
-		(uintptr_t)si_hook_##id };
-#define SI_STUB(id, name) \
-	look.references[REFERENCE_##id] = (struct reference){                 \
-		#name, (uintptr_t)si_next_##id, (uintptr_t)si_stub_##id };
-#include "hook_list.def"
-	look.libc = module_of((uintptr_t)si_libc()->l_ld, &look.libc_end);
+	find_references(&look);
 	dl_iterate_phdr(find_definitions, &look);
+	dl_iterate_phdr(bind_references, &look);
+}
+
+/* Makes the pages of a module's symbols writable, or as they were before. */
+static bool unlock_symbols(const struct dl_phdr_info *info, const struct si_symbols *t, bool unlock)
+{
+	uintptr_t low = (uintptr_t)t->table & -(uintptr_t)PAGE;
+	uintptr_t high = ((uintptr_t)(t->table + si_symbols_end(t)) + PAGE - 1) & -(uintptr_t)PAGE;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		int prot = (p->p_flags & PF_X ? PROT_EXEC : 0) | PROT_READ |
+			   (unlock || (p->p_flags & PF_W) ? PROT_WRITE : 0);
+
+		if (p->p_type == PT_LOAD &&
+		    (uintptr_t)t->table - (info->dlpi_addr + p->p_vaddr) < p->p_memsz)
+			return si_sys(SYS_mprotect, low, high - low, prot) == 0;
+	}
+	return false;
+}
+
+static int change_symbols(struct dl_phdr_info *info, size_t size, void *context)
+{
+	const struct rebind_look *look = context;
+	struct si_symbols t;
+	bool unlocked = false;
+	uint32_t end;
+
+	(void)size;
+	if (!read_symbols(info, &t) || si_is_ours(t.table))
+		return 0;
+	end = si_symbols_end(&t);
+	for (uint32_t i = 1; i < end; i++) {
+		ElfW(Sym) *symbol = (ElfW(Sym) *)&t.table[i];
+		uintptr_t value = t.bias + symbol->st_value;
+
+		if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+			continue;
+		for (unsigned n = 0; n < REFERENCES; n++) {
+			const struct reference *r = &look->references[n];
+
+			if (!r->real || value != r->real ||
+			    !si_equal(r->symbol, t.names + symbol->st_name))
+				continue;
+			unlocked = unlocked || unlock_symbols(info, &t, true);
+			if (unlocked)
+				__atomic_store_n(&symbol->st_value, r->ours - t.bias,
+						 __ATOMIC_RELAXED);
+		}
+	}
+	if (unlocked)
+		unlock_symbols(info, &t, false);
+	return 0;
+}
+
+void si_rebind_all(bool back)
+{
+	/* whoever attached us has seen that no filter forbids mprotect */
+	struct rebind_look look = { .late = true, .back = back, .asked = true,
+				    .may_unlock = true };
+	uintptr_t end, program;
+
+	find_references(&look);
+	program = module_of((uintptr_t)si_first_module(si_libc())->l_ld, &end);
+	for (unsigned i = 0; i < REFERENCES; i++) {
+		struct reference *r = &look.references[i], was;
+
+		/* the loader has bound our own reference to what comes first */
+		if (!si_is_ours((void *)r->ours))
+			r->ours = (uintptr_t)si_symbol_in(si_module_of(si_bump), r->symbol);
+		was = *r;
+		/* dlvsym's hook serves libraries that come before us */
+		if (i == REFERENCE_dlvsym || r->real - program < end - program)
+			r->real = 0;
+		else if (back)
+			*r = (struct reference){ was.symbol, was.ours, was.real };
+	}
+	dl_iterate_phdr(find_definitions, &look);
+	dl_iterate_phdr(change_symbols, &look); /* first: what is bound meanwhile finds the hook */
 	dl_iterate_phdr(bind_references, &look);
 }
 

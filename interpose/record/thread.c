@@ -45,6 +45,7 @@
 
 #include "chunk.h"
 #include "../core/clock.h"
+#include "../core/late.h"
 #include "nursery.h"
 #include "slot.h"
 #include "tid.h"
@@ -302,8 +303,18 @@ struct si_writer *si_thread_nested(const uintptr_t *fp)
 
 /* ---- a thread's first event, and its end ---- */
 
+/* Finds the stack of a thread that was there before us. */
+static void find_stack(void)
+{
+	uintptr_t low, high;
+
+	if (si_late && !si_tls.stack_high && si_late_stack(&low, &high))
+		si_stack_is(low, high, low);
+}
+
 struct si_writer *si_thread_first(const uintptr_t *fp)
 {
+	find_stack();
 	if (si_tls.phase == SI_THREAD_GONE)
 		return late(fp);
 	if (si_tls.refused && si_tls.refused++ % RETRY != 0) {

@@ -177,6 +177,16 @@ struct si_writer *si_writer_late(void)
 	return writer_at(LATE);
 }
 
+bool si_writers_quiet(void)
+{
+	uint32_t used = __atomic_load_n(&writers_used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (__atomic_load_n(&writer_at(i)->busy, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
 static bool in_chain(const struct si_writer *w)
 {
 	const struct si_writer *link = si_tls.writer;

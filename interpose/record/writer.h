@@ -168,6 +168,9 @@ void si_writer_salt(struct si_writer *w);
 /* Gives the stream a large stack cache in place of its small one, if one is free. */
 SI_COLD void si_writer_enlarge(struct si_writer *w);
 
+/* True if no thread is writing a record. */
+bool si_writers_quiet(void);
+
 /* Gives up all streams, in a forked child. Returns the time of the last record in the inherited
  * memory. */
 uint64_t si_writers_forget(void);

@@ -135,6 +135,20 @@ static void let_go(struct tracee_thread *thread)
 			return;
 }
 
+void tracee_keep(struct tracee *t, pid_t tid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->threads.count; i++) {
+		if (t->threads.at[i].tid == tid)
+			kept = i;
+		else
+			let_go(&t->threads.at[i]);
+	}
+	t->threads.at[0] = t->threads.at[kept];
+	t->threads.count = 1;
+}
+
 void tracee_release(struct tracee *t)
 {
 	/* last the leader, whose end is reported only when all other threads have ended */

@@ -44,6 +44,8 @@ struct tracee { /* zeroed: nothing is held */
 
 /* Stops the process. After an error no thread is held. */
 SHINY_MUST_CHECK struct shiny_err *tracee_stop(uint32_t pid, struct tracee *out);
+/* Lets all threads but one continue. */
+void tracee_keep(struct tracee *tracee, pid_t tid);
 /* Lets the threads continue, and frees the list. */
 void tracee_release(struct tracee *tracee);
 

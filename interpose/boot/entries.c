@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entries.c: the constructor and the destructor, and the calls by which `shinyctl attach` begins and
- * ends the recording of a program that ran already.
+ * entries.c: the constructor and the destructor, and the calls by which `shinyctl attach` begins
+ * and ends the recording of a program that ran already.
  *
  * Runs:      inside: the calls in a thread that shinyctl has chosen (attach_target.h).
  * Signals:   blocked meanwhile.

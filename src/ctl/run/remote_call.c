@@ -171,6 +171,7 @@ static struct shiny_err *wait_stop(struct remote_call *call, uint64_t *waited, i
 		}
 		if ((*waited += (uint64_t)pause.tv_nsec) > PATIENCE * UINT64_C(1000000)) {
 			call->gone = true; /* the signal frame ends it */
+			ptrace(PTRACE_INTERRUPT, call->tid, NULL, NULL); /* to let it go */
 			return shiny_err(SHINY_ERR_OTHER,
 					 "process %d: the call does not return: it waits for a "
 					 "lock. It is let go, and may still end",

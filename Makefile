@@ -46,8 +46,8 @@ UNIT_C      := $(sort $(wildcard test/unit/*.c))       # against everything outs
 INSIDE_TEST_C := $(sort $(wildcard test/ring/*.c))     # against interpose/ built as a library, sanitized
 FUZZ_C      := $(sort $(wildcard test/fuzz/*.c))
 TOOL_C      := $(sort $(wildcard test/lib/*.c))        # what tests use, against everything outside
-# gobject_test builds these: their libraries need not be there
-OF_GTK      := test/e2e/gobject.c test/e2e/gtk.c test/e2e/talloc.c
+# tests build these: libraries of some need not be there, and one is a library itself
+OF_GTK      := test/e2e/gobject.c test/e2e/gtk.c test/e2e/talloc.c test/e2e/observed.c
 TARGET_C    := $(filter-out $(OF_GTK),$(sort $(wildcard test/zoo/*.c test/e2e/*.c test/fault/*.c \
 	       test/suites/*.c bench/*.c)))
 TARGET_CC   := $(sort $(wildcard test/zoo/*.cc test/e2e/*.cc bench/*.cc))

@@ -51,6 +51,7 @@
 #include "../record/nursery.h"
 #include "../chromium/oilpan.h"
 #include "../chromium/partition_alloc.h"
+#include "../chromium/partition_observe.h"
 #include "../patch/probe_head.h"
 #include "../record/process.h"
 #include "../record/sample.h"
@@ -528,6 +529,7 @@ static bool boot(void)
 	if (!si_late) {
 		si_library_attach(&libraries);
 		si_allocator_attach_libraries(start.environment, &libraries);
+		si_partition_observe_libraries(start.environment, &libraries);
 		si_python_attach(&libraries);
 	}
 	si_modules_boot(__builtin_frame_address(0));

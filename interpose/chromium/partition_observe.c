@@ -22,6 +22,10 @@
  * AllocFlags::kNoHooks). While one of our dispatch hooks runs on this thread, the observers record
  * nothing: the hook does.
  *
+ * In a library without symbols, the function and the variables that it sets are found in its code,
+ * outside (symbolizer/patch/observer_variables.c). We store our observers in the variables, if they
+ * are still 0, and patch the function likewise. Official builds name no types.
+ *
  * A block is recorded with the address of its type's name, a string of the executable's. It does
  * not enter the nursery: an observer cannot delay a free, and the block's type is known.
  */
@@ -34,6 +38,8 @@
 
 #include "../unwind/modules.h"
 #include "partition_hooks.h"
+#include "../core/env.h"
+#include "../patch/inner_allocator.h"
 #include "../patch/patcher.h"
 #include "../patch/probe_head.h"
 #include "../core/sys.h"
@@ -110,7 +116,7 @@ static void on_free_DATA(void *const *data)
 
 static const struct {
 	void *on_alloc, *on_free;
-} hooks[SHINY_OBSERVERS_FORMS] = {
+} hooks[SHINY_OBSERVERS_STORED] = {
 #define SHINY_OBSERVERS(name, symbol, variable, form, evidence) \
 	[SHINY_OBSERVERS_##name] = { (void *)on_alloc_##form, (void *)on_free_##form },
 #include <shiny/wire/observers.def>
@@ -138,26 +144,33 @@ static int identify(struct dl_phdr_info *info, size_t size, void *out)
 	return 1; /* the executable comes first */
 }
 
-bool si_observers_find(char *const *environment, const struct si_image *image)
+/* Reads the file of a module into `found`. False: there is none. */
+static bool read_found(char *const *environment, const uint8_t *build_id, uint16_t bytes)
 {
-	const struct si_segment *s;
-	struct observe_identity id = { .bytes = 0 };
 	char words[256];
 	struct si_text why;
 	long n;
 	int fd;
 
-	dl_iterate_phdr(identify, &id);
 	si_text_init(&why, words, sizeof(words));
-	fd = si_probe_open(environment, id.build_id, id.bytes, SHINY_OBSERVERS_SUFFIX, &why);
+	fd = si_probe_open(environment, build_id, bytes, SHINY_OBSERVERS_SUFFIX, &why);
 	if (fd < 0)
 		return false;
 	n = si_sys(SYS_read, fd, &found, sizeof(found));
 	si_sys_close(fd);
-	if (n != sizeof(found) || found.magic != SHINY_OBSERVERS_MAGIC ||
-	    found.version != SHINY_OBSERVERS_VERSION || found.form == SHINY_OBSERVERS_NONE ||
-	    found.form >= SHINY_OBSERVERS_FORMS || found.build_id_bytes != id.bytes ||
-	    !si_same((const char *)found.build_id, (const char *)id.build_id, id.bytes))
+	return n == sizeof(found) && found.magic == SHINY_OBSERVERS_MAGIC &&
+	       found.version == SHINY_OBSERVERS_VERSION && found.build_id_bytes == bytes &&
+	       si_same((const char *)found.build_id, (const char *)build_id, bytes);
+}
+
+bool si_observers_find(char *const *environment, const struct si_image *image)
+{
+	const struct si_segment *s;
+	struct observe_identity id = { .bytes = 0 };
+
+	dl_iterate_phdr(identify, &id);
+	if (!read_found(environment, id.build_id, id.bytes) ||
+	    found.form == SHINY_OBSERVERS_NONE || found.form >= SHINY_OBSERVERS_STORED)
 		return false;
 	s = si_segment_of(image, image->bias + found.set, found.set_bytes);
 	return s && s->executable && found.set_bytes >= SHINY_OBSERVERS_CODE &&
@@ -165,13 +178,30 @@ bool si_observers_find(char *const *environment, const struct si_image *image)
 		       SHINY_OBSERVERS_CODE);
 }
 
-void si_observers_install(const struct si_image *image, struct si_text *text)
+/* True if the `bytes` at `vaddr` lie in the part of the module that stays writable, and are 0. */
+static bool is_unset(const struct si_main_image *image, uint64_t vaddr, unsigned bytes)
 {
-	static struct si_patches patches;
-	uintptr_t low = UINTPTR_MAX, high = 0;
-	set_fn *set = (set_fn *)(image->bias + found.set);
-	/* the trampoline is never called: our hook does not call the original function */
-	struct shiny_patch_recipe recipe = { .vaddr = found.set,
+	uintptr_t at = image->bias + vaddr;
+
+	if (at < image->written_start || at > image->written_end - bytes || at % bytes)
+		return false;
+	return bytes == 1 ? !*(const uint8_t *)at : !*(const uintptr_t *)at;
+}
+
+static bool has_code(const struct si_main_image *image, uint64_t vaddr, const uint8_t *code)
+{
+	uintptr_t at = image->bias + vaddr;
+
+	return at >= image->start && at <= image->end - SHINY_OBSERVERS_CODE &&
+	       si_same((const char *)at, (const char *)code, SHINY_OBSERVERS_CODE);
+}
+
+/* Replaces SetObserverHooks, from the addresses `low` to `high` on. The trampoline is never called:
+ * our hook does not call the original function. */
+static bool replace_set(struct si_patches *patches, uint64_t set, const uint8_t *code,
+			uintptr_t bias, uintptr_t low, uintptr_t high, struct si_text *text)
+{
+	struct shiny_patch_recipe recipe = { .vaddr = set,
 					     .displaced = SHINY_PATCH_JUMP,
 					     .expected_bytes = SHINY_OBSERVERS_CODE,
 					     .code_bytes = 2,
@@ -179,18 +209,77 @@ void si_observers_install(const struct si_image *image, struct si_text *text)
 
 	_Static_assert((int)SHINY_OBSERVERS_CODE <= (int)SHINY_PATCH_EXPECTED,
 		       "the bytes that were compared");
-	__builtin_memcpy(recipe.expected, found.code, SHINY_OBSERVERS_CODE);
+	__builtin_memcpy(recipe.expected, code, SHINY_OBSERVERS_CODE);
+	if (!si_patch_begin(patches, bias, low, high, 1, text))
+		return false;
+	if (si_patch_add(patches, &recipe, (void *)set_theirs, text))
+		return true;
+	si_patch_abandon(patches);
+	return false;
+}
+
+static bool store(const struct si_main_image *image, const struct shiny_observers_stored *s,
+		  struct si_text *text)
+{
+	static struct si_patches patches;
+	static bool replaced; /* theirs are one pair */
+
+	if (!s->function || !has_code(image, s->function, s->code) ||
+	    !is_unset(image, s->allocated, sizeof(void *)) ||
+	    !is_unset(image, s->freed, sizeof(void *)) || !is_unset(image, s->enabled, 1))
+		return false;
+	if (s->set && (replaced || !has_code(image, s->set, s->set_code) ||
+		       !replace_set(&patches, s->set, s->set_code, image->bias, image->start,
+				    image->end, text) ||
+		       !si_patch_commit(&patches, text)))
+		return false;
+	replaced |= s->set != 0;
+	__atomic_store_n((void **)(image->bias + s->allocated), (void *)on_alloc_PLAIN,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n((void **)(image->bias + s->freed), (void *)on_free_PLAIN,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n((uint8_t *)(image->bias + s->enabled), 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+void si_partition_observe_libraries(char *const *environment, struct si_text *text)
+{
+	const struct si_allocator_module *list;
+	unsigned count;
+
+	if (si_same(si_env.allocator, "off", 4))
+		return;
+	count = si_allocator_modules(&list);
+	for (unsigned i = 1; i < count; i++) {
+		const struct si_main_image *image = &list[i].image;
+		unsigned stored = 0;
+
+		if (!read_found(environment, image->build_id, image->build_id_bytes) ||
+		    found.form != SHINY_OBSERVERS_STORED)
+			continue;
+		for (unsigned n = 0; n < SHINY_OBSERVERS_STORES; n++)
+			stored += store(image, &found.stored[n], text);
+		if (!stored)
+			continue;
+		si_text_add(text, "; observer hooks of ");
+		si_text_add(text, si_base_name(list[i].path));
+		si_text_add(text, "'s PartitionAlloc are set");
+	}
+}
+
+void si_observers_install(const struct si_image *image, struct si_text *text)
+{
+	static struct si_patches patches;
+	uintptr_t low = UINTPTR_MAX, high = 0;
+	set_fn *set = (set_fn *)(image->bias + found.set);
+
 	for (unsigned i = 0; i < image->segments; i++) {
 		low = image->segment[i].start < low ? image->segment[i].start : low;
 		high = image->segment[i].end > high ? image->segment[i].end : high;
 	}
 	si_text_add(text, "; observer hooks: ");
-	if (!si_patch_begin(&patches, image->bias, low, high, 1, text))
+	if (!replace_set(&patches, found.set, found.code, image->bias, low, high, text))
 		return;
-	if (!si_patch_add(&patches, &recipe, (void *)set_theirs, text)) {
-		si_patch_abandon(&patches);
-		return;
-	}
 	set(hooks[found.form].on_alloc, hooks[found.form].on_free);
 	if (!si_patch_commit(&patches, text)) {
 		set(NULL, NULL);

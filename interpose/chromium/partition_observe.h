@@ -17,6 +17,9 @@
  * memory is the file's. */
 bool si_observers_find(char *const *environment, const struct si_image *image);
 
+/* Stores our observers in the libraries whose files say where. `text` gets a clause for each. */
+void si_partition_observe_libraries(char *const *environment, struct si_text *text);
+
 /* Sets our observers. `text` gets one clause: how, or why not. */
 void si_observers_install(const struct si_image *image, struct si_text *text);
 

@@ -78,6 +78,18 @@ static bool is_of_engine(const ElfW(Dyn) *dynamic, uintptr_t bias, bool late)
 	return false;
 }
 
+/* True if the module has so much code that Blink may be in it: it is looked into once, outside. */
+static bool is_huge(const struct dl_phdr_info *info)
+{
+	enum { HUGE_CODE = 64 << 20 }; /* QtWebEngine 5.15 has 103 MiB */
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X &&
+		    info->dlpi_phdr[i].p_memsz >= HUGE_CODE)
+			return true;
+	return false;
+}
+
 static bool is_from_file(void)
 {
 	return si_env.allocator && si_same(si_env.allocator, "file:", 5);
@@ -95,7 +107,9 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 	bool *main = context;
 
 	(void)size;
-	m->of_engine = is_from_file() || is_of_engine(si_dynamic_of(info), info->dlpi_addr, false);
+	m->of_engine = is_from_file() ||
+		       is_of_engine(si_dynamic_of(info), info->dlpi_addr, false) ||
+		       (!*main && is_huge(info));
 	if (*main || (m->of_engine && info->dlpi_name[0] == '/')) {
 		si_image_of(info, &m->image);
 		m->path = *main ? NULL : info->dlpi_name;

@@ -35,7 +35,8 @@ struct si_allocator_module {
 	struct si_main_image image;
 	const char *path; /* NULL: the executable */
 	bool of_engine;   /* it exports an engine's main function (allocator.def), or
-	                   * SHINY_ALLOCATOR names a file */
+	                   * SHINY_ALLOCATOR names a file; or it is a library that may have Blink
+	                   * in it */
 };
 
 /* Lists the executable, and the libraries that are `of_engine`. *out stays valid until the next

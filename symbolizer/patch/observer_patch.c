@@ -20,10 +20,11 @@
 #include "../../src/base/cleanup.h"
 #include "../elf/cache_file.h"
 #include "../elf/debugfile.h"
+#include "observer_variables.h"
 
 static const struct form {
 	const char *set, *variable;
-} forms[SHINY_OBSERVERS_FORMS] = {
+} forms[SHINY_OBSERVERS_STORED] = {
 #define SHINY_OBSERVERS(name, symbol, variable, form, evidence) \
 	[SHINY_OBSERVERS_##name] = { symbol, variable },
 #include <shiny/wire/observers.def>
@@ -38,8 +39,8 @@ struct symbol_place {
 static unsigned find_form(const struct binary *symbols, struct symbol_place *set,
 			  struct symbol_place *variable)
 {
-	struct symbol_place sets[SHINY_OBSERVERS_FORMS] = { 0 },
-			    variables[SHINY_OBSERVERS_FORMS] = { 0 };
+	struct symbol_place sets[SHINY_OBSERVERS_STORED] = { 0 },
+			    variables[SHINY_OBSERVERS_STORED] = { 0 };
 	Elf64_Shdr table, names;
 	struct binary_bytes bytes, text;
 	Elf64_Sym symbol;
@@ -60,7 +61,7 @@ static unsigned find_form(const struct binary *symbols, struct symbol_place *set
 		name = (const char *)text.data + symbol.st_name;
 		if (name[0] != '_' || name[1] != 'Z' || name[2] != 'N')
 			continue;
-		for (unsigned f = 1; f < SHINY_OBSERVERS_FORMS; f++) {
+		for (unsigned f = 1; f < SHINY_OBSERVERS_STORED; f++) {
 			struct symbol_place place = { symbol.st_value, symbol.st_size };
 
 			if (!strcmp(name, forms[f].set))
@@ -69,7 +70,7 @@ static unsigned find_form(const struct binary *symbols, struct symbol_place *set
 				variables[f] = place;
 		}
 	}
-	for (unsigned f = 1; f < SHINY_OBSERVERS_FORMS; f++)
+	for (unsigned f = 1; f < SHINY_OBSERVERS_STORED; f++)
 		if (sets[f].value) {
 			*set = sets[f];
 			*variable = variables[f];
@@ -109,6 +110,18 @@ static bool written_elsewhere(const struct binary *file, const struct symbol_pla
 	return false;
 }
 
+/* Fills what every form has. False: the library inside would not know the file. */
+static bool begin(const struct binary *file, struct shiny_observers_file *out)
+{
+	if (!file->build_id_bytes || file->build_id_bytes > SHINY_OBSERVERS_BUILD_ID)
+		return false;
+	*out = (struct shiny_observers_file){ .magic = SHINY_OBSERVERS_MAGIC,
+					      .version = SHINY_OBSERVERS_VERSION,
+					      .build_id_bytes = (uint32_t)file->build_id_bytes };
+	memcpy(out->build_id, file->build_id, file->build_id_bytes);
+	return true;
+}
+
 /* Looks for the hooks. `symbols` is the file with the symbol table: `file` itself, or its debug
  * file. True: `out` is complete; if its form is NONE, `why` (static) may tell the reason. */
 static bool observers_look(const struct binary *file, const struct binary *symbols,
@@ -118,12 +131,8 @@ static bool observers_look(const struct binary *file, const struct binary *symbo
 	const void *code;
 
 	*why = NULL;
-	if (!file->build_id_bytes || file->build_id_bytes > SHINY_OBSERVERS_BUILD_ID)
+	if (!begin(file, out))
 		return false;
-	*out = (struct shiny_observers_file){ .magic = SHINY_OBSERVERS_MAGIC,
-					      .version = SHINY_OBSERVERS_VERSION,
-					      .build_id_bytes = (uint32_t)file->build_id_bytes };
-	memcpy(out->build_id, file->build_id, file->build_id_bytes);
 	out->form = find_form(symbols, &set, &variable);
 	if (!out->form)
 		return true;
@@ -197,4 +206,23 @@ enum shiny_observers_form observers_prepare(const char *path, const char *const 
 		*why = "the cache can't be written";
 	binary_close(&file);
 	return (enum shiny_observers_form)out.form;
+}
+
+bool observers_prepare_library(const char *path)
+{
+	struct shiny_observers_file out;
+	AUTO_FREE char *place = NULL;
+	struct binary file;
+	bool done = false;
+
+	if (binary_open(&file, path) != BINARY_OK)
+		return false;
+	place = cache_file_path(NULL, "probe", file.build_id, file.build_id_bytes,
+				SHINY_OBSERVERS_SUFFIX);
+	if (place && begin(&file, &out) && observer_variables(&file, &out)) {
+		out.form = SHINY_OBSERVERS_STORED;
+		done = cache_file_write(place, &out, sizeof(out));
+	}
+	binary_close(&file);
+	return done;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * observer_patch.h: finds PartitionAllocHooks::SetObserverHooks for the library in an executable
- * with symbols.
+ * with symbols, and the variables of these hooks in a library without.
  *
  * Runs: CLI. Signals: no. Allocates: yes. Threads: any.
  */
@@ -21,5 +21,8 @@
  */
 enum shiny_observers_form observers_prepare(const char *path, const char *const *debug_dirs,
 					    const char **why);
+
+/* Does the same for a library, whose hooks are found without symbols. True: they were. */
+bool observers_prepare_library(const char *path);
 
 #endif

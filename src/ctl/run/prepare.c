@@ -151,8 +151,10 @@ struct shiny_err *prepare_for_library(const char *path, const char *directory)
 	if (!cache_file_writable())
 		setenv("XDG_CACHE_HOME", directory, 1);
 	SHINY_TRY(program_look(path, &look));
-	if (look.kind == PROGRAM_SHARED) /* an engine's, loaded by the program */
+	if (look.kind == PROGRAM_SHARED) { /* an engine's, loaded by the program */
+		observers_prepare_library(path);
 		return prepare_allocator(path, &look);
+	}
 	SHINY_TRY(prepare_program(path, &look, NULL));
 	/* writes a file even if there is no heap, so that no start waits for it again */
 	if (look.malloc == PROGRAM_MALLOC_OWN)

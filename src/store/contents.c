@@ -48,8 +48,8 @@ struct shiny_err *contents_sample(struct store *store, uint64_t *mean, uint64_t 
 	struct query *q;
 
 	SHINY_TRY(store_query(store,
-			      "SELECT MAX((SELECT COALESCE(MAX(sample), 0) FROM process), "
-			      "(SELECT COALESCE(MAX(mean), 0) FROM sample_rate))",
+			      "SELECT CASE WHEN MAX(sample) > 0 THEN MAX(MAX(sample), (SELECT "
+			      "COALESCE(MAX(mean), 0) FROM sample_rate)) ELSE 0 END FROM process",
 			      &q));
 	SHINY_TRY(only_number(q, mean));
 	if (!changes)

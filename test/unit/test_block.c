@@ -31,7 +31,11 @@ static void make_wild(struct event *e, size_t count)
 				       .thread = (uint32_t)any_number(),
 				       .stack = (uint32_t)any_number(),
 				       .vtable = (uint32_t)any_number(),
-				       .tag = next_random() & 3 ? 0 : (uint32_t)any_number(),
+				       .tag = next_random() & 3
+						      ? 0
+						      : (uint32_t)any_number() >>
+								(32 - EVENT_TAG_BITS),
+				       .level = next_random() & 3 ? 0 : next_random() & 7,
 				       .kind = (uint8_t)(next_random() %
 							 (next_random() & 7 ? 8 : 256)),
 				       .api = (uint8_t)next_random() };
@@ -57,7 +61,8 @@ static void make_tame(struct event *e, size_t count, bool tagged)
 				       .process = thread / 2 + 1,
 				       .thread = thread,
 				       .stack = (uint32_t)(next_random() % 40),
-				       .tag = thread & 1 && tagged ? (uint32_t)(i / 50 % 7) : 0 };
+				       .tag = thread & 1 && tagged ? (uint32_t)(i / 50 % 7) : 0,
+				       .level = thread & 2 && tagged ? i / 90 % 3 : 0 };
 		if (next_random() % 500 == 0) {
 			e[i].kind = EVENT_MAP;
 			e[i].api = (uint8_t)(next_random() % 5);
@@ -111,11 +116,13 @@ struct compare {
 
 static bool same(const struct event *a, const struct event *b)
 {
+	bool born = b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC;
+
 	return a->time == b->time && a->address == b->address && a->size == b->size &&
 	       a->old_address == b->old_address && a->process == b->process &&
 	       a->thread == b->thread && a->stack == b->stack && a->vtable == b->vtable &&
 	       a->kind == b->kind && a->api == b->api &&
-	       a->tag == (b->kind == EVENT_ALLOC || b->kind == EVENT_REALLOC ? b->tag : 0);
+	       a->tag == (born ? b->tag : 0) && a->level == (born ? b->level : 0);
 }
 
 /* The ids that there are, where not all are; how many others came back as 0. */

@@ -77,7 +77,8 @@ static void locate(struct people *people, struct output *output, struct process 
 	if (answer == PROC_NO) {
 		if (first && p->namespace_pid > 1 &&
 		    (parent ? parent->pid == parent->namespace_pid
-			    : ring->pid_namespace == people->pid_namespace))
+			    : !ring->pid_namespace ||
+				      ring->pid_namespace == people->pid_namespace))
 			roster_name(&people->roster, p,
 				    p->namespace_pid); /* it has ended; only its pid is known */
 		come_from(people, output, p, true);

@@ -126,7 +126,7 @@ struct shiny_err *remote_call_begin(struct remote_call *call, pid_t pid,
 				    size_t data)
 {
 	struct iovec state = { call->state, sizeof(call->state) };
-	uint64_t at = (thread->registers.rsp - RED_ZONE - data) & ~(uint64_t)63, all = ~UINT64_C(0);
+	uint64_t at = (thread->registers.rsp - RED_ZONE - data) & ~(uint64_t)63;
 	struct signal_frame frame;
 	bool ok;
 
@@ -143,13 +143,8 @@ struct shiny_err *remote_call_begin(struct remote_call *call, pid_t pid,
 	/* at a function's entry the stack is 8 off its alignment */
 	call->frame = ((at - sizeof(frame)) & ~(uint64_t)15) - 8;
 	fill_frame(&frame, call, at);
-	for (int number = SIGILL; number <= SIGSEGV; number++)
-		if (number == SIGILL || number == SIGTRAP || number == SIGBUS ||
-		    number == SIGFPE || number == SIGSEGV)
-			all &= ~(UINT64_C(1) << (number - 1));
 	if (ok && write_state(call, at) && remote_write(call, call->frame, &frame, sizeof(frame)) &&
-	    ptrace(PTRACE_SETOPTIONS, call->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0 &&
-	    ptrace(PTRACE_SETSIGMASK, call->tid, (void *)sizeof(all), &all) == 0)
+	    ptrace(PTRACE_SETOPTIONS, call->tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0)
 		return NULL;
 	return shiny_err_os(errno, "cannot prepare a call in process %d", (int)pid);
 }
@@ -181,6 +176,17 @@ static struct shiny_err *wait_stop(struct remote_call *call, uint64_t *waited, i
 	}
 }
 
+/* Blocks all signals in the thread but those of its own faults. */
+static bool block_signals(const struct remote_call *call)
+{
+	static const int faults[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
+	uint64_t all = ~UINT64_C(0);
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		all &= ~(UINT64_C(1) << (faults[i] - 1));
+	return ptrace(PTRACE_SETSIGMASK, call->tid, (void *)sizeof(all), &all) == 0;
+}
+
 struct shiny_err *remote_call(struct remote_call *call, uint64_t function, uint64_t a, uint64_t b)
 {
 	struct user_regs_struct r = call->registers;
@@ -194,9 +200,10 @@ struct shiny_err *remote_call(struct remote_call *call, uint64_t function, uint6
 	r.rax = 0;
 	r.orig_rax = ~UINT64_C(0);
 	r.eflags &= ~(unsigned long)(DIRECTION | TRAP);
-	if (ptrace(PTRACE_SETREGS, call->tid, NULL, &r) != 0)
-		return shiny_err_os(errno, "cannot start a call in process %d", (int)call->pid);
 	call->called = true;
+	/* the registers first: without them nothing would take the mask back */
+	if (ptrace(PTRACE_SETREGS, call->tid, NULL, &r) != 0 || !block_signals(call))
+		return shiny_err_os(errno, "cannot start a call in process %d", (int)call->pid);
 	do {
 		if (ptrace(PTRACE_SYSCALL, call->tid, NULL, (void *)(intptr_t)signal) != 0 &&
 		    errno != ESRCH)
@@ -212,25 +219,24 @@ struct shiny_err *remote_call(struct remote_call *call, uint64_t function, uint6
 
 void remote_call_end(struct remote_call *call)
 {
-	struct user_regs_struct r = call->registers;
+	struct user_regs_struct r = registers_for_kernel(call->registers);
 	struct iovec state = { call->state, call->state_bytes };
 	uint64_t waited = 0;
 	int status;
 
-	if (call->gone)
+	if (call->gone || !call->called)
 		return;
-	/* the thread is before rt_sigreturn, which is not made; it has to stop once more, where the
-	 * kernel looks whether a system call goes on */
-	r.orig_rax = ~UINT64_C(0);
-	if (call->called) {
-		ptrace(PTRACE_SETREGS, call->tid, NULL, &r);
-		ptrace(PTRACE_INTERRUPT, call->tid, NULL, NULL);
-		ptrace(PTRACE_CONT, call->tid, NULL, NULL);
-		shiny_err_free(wait_stop(call, &waited, &status));
-		if (call->gone)
-			return;
-	}
+	/* The thread is before rt_sigreturn, which restores all of this if we die before the
+	 * registers are set; from then on the thread goes on by itself as well. */
 	ptrace(PTRACE_SETREGSET, call->tid, (void *)NT_X86_XSTATE, &state);
 	ptrace(PTRACE_SETSIGMASK, call->tid, (void *)sizeof(call->mask), &call->mask);
-	ptrace(PTRACE_SETREGS, call->tid, NULL, &call->registers);
+	/* rt_sigreturn is not made; the thread has to stop once more, where the kernel looks
+	 * whether a system call goes on, before it takes a signal */
+	r.orig_rax = ~UINT64_C(0);
+	ptrace(PTRACE_SETREGS, call->tid, NULL, &r);
+	ptrace(PTRACE_INTERRUPT, call->tid, NULL, NULL);
+	ptrace(PTRACE_CONT, call->tid, NULL, NULL);
+	shiny_err_free(wait_stop(call, &waited, &status));
+	if (!call->gone)
+		ptrace(PTRACE_SETREGS, call->tid, NULL, &call->registers);
 }

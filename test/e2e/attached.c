@@ -16,12 +16,12 @@
 
 enum { THREADS = 8, BLOCKS = 64 };
 
-struct sums {
+struct attached_sums {
 	unsigned long allocs, bytes, frees, earlier;
 };
-static struct worker {
+static struct attached_worker {
 	pthread_t thread;
-	struct sums sums;
+	struct attached_sums sums;
 	char *block[BLOCKS];
 	int age[BLOCKS];
 } workers[THREADS];
@@ -41,7 +41,7 @@ static void rest(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void drop(struct worker *w, int i)
+static void drop(struct attached_worker *w, int i)
 {
 	if (!w->block[i])
 		return;
@@ -53,7 +53,7 @@ static void drop(struct worker *w, int i)
 
 static void *work(void *argument)
 {
-	struct worker *w = argument;
+	struct attached_worker *w = argument;
 	unsigned seed = (unsigned)(w - workers) + 1;
 
 	while (!__atomic_load_n(&ending, __ATOMIC_RELAXED)) {
@@ -76,7 +76,7 @@ static void *work(void *argument)
 
 static void stand(void)
 {
-	struct sums all = { 0, 0, 0, 0 };
+	struct attached_sums all = { 0, 0, 0, 0 };
 
 	pthread_mutex_lock(&lock);
 	stopping = 1;

@@ -5,16 +5,16 @@
 #include <cstdlib>
 #include <shiny/shiny.h>
 
-struct Kept {
+struct Pushed {
 	long words[6];
 };
 
-static Kept *volatile last;
+static Pushed *volatile last;
 static void *volatile sink;
 
 [[gnu::noinline]] static void keep(int blocks)
 {
-	for (int i = 0; i < blocks; i++) last = new Kept();
+	for (int i = 0; i < blocks; i++) last = new Pushed();
 }
 
 [[gnu::noinline]] static void churn(int blocks)
@@ -40,7 +40,7 @@ int main()
 		shiny_tag_pop();
 		kept += blocks;
 		printf("{\"kept\": [%ld, %ld, %ld, %ld], \"churned\": [%ld, %ld, 0, 0]}\n", kept,
-		       kept * (long)sizeof(Kept), kept, kept * (long)sizeof(Kept), 2 * kept,
+		       kept * (long)sizeof(Pushed), kept, kept * (long)sizeof(Pushed), 2 * kept,
 		       200 * kept);
 		fflush(stdout);
 	}

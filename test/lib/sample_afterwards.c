@@ -28,7 +28,7 @@
 #include "random.h"
 
 enum { LEAST_DRAWN = 5 };
-enum part { BLOCKS, BYTES, LIVE_BYTES, MEDIAN, PARTS };
+enum estimate_part { BLOCKS, BYTES, LIVE_BYTES, MEDIAN, PARTS };
 
 struct ended_block {
 	uint64_t size : 63, lives : 1;
@@ -71,7 +71,7 @@ static void count(struct type_sums *sums, const struct ended_block *b, uint64_t 
 	distribution_add(&sums->ages, b->age, weight, b->lives);
 }
 
-static double value_of(const struct type_sums *sums, enum part part)
+static double value_of(const struct type_sums *sums, enum estimate_part part)
 {
 	switch (part) {
 	case BLOCKS:
@@ -84,7 +84,7 @@ static double value_of(const struct type_sums *sums, enum part part)
 	}
 }
 
-static struct estimate_bounds bounds_of(const struct type_sums *s, enum part part)
+static struct estimate_bounds bounds_of(const struct type_sums *s, enum estimate_part part)
 {
 	double unit = ESTIMATE_BYTES_UNIT;
 	struct histogram_range median;
@@ -108,7 +108,7 @@ static struct estimate_bounds bounds_of(const struct type_sums *s, enum part par
 static void score(struct type_score *score, const struct type_sums *run,
 		  const struct type_sums *truth)
 {
-	for (enum part part = 0; part < PARTS; part++) {
+	for (enum estimate_part part = 0; part < PARTS; part++) {
 		double got = value_of(run, part), want = value_of(truth, part);
 		struct estimate_bounds bounds = bounds_of(run, part);
 
@@ -124,7 +124,7 @@ static void score(struct type_score *score, const struct type_sums *run,
 
 static void print(const struct type_score *s, const struct type_sums *truth, unsigned runs)
 {
-	for (enum part part = 0; part < PARTS; part++) {
+	for (enum estimate_part part = 0; part < PARTS; part++) {
 		double mean = s->sum[part] / runs;
 		double spread = sqrt(fmax(s->squares[part] / runs - mean * mean, 0) / runs);
 		bool varies = value_of(truth, part) > 0 && spread > 0 && s->runs[part];

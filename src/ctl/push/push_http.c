@@ -8,13 +8,13 @@
 #include "push_http.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/late_library.h"
 #include "../../base/mem.h"
 #include "../../base/text.h"
 
@@ -46,29 +46,20 @@ struct push_http {
 
 static struct shiny_err *open_library(void)
 {
-	static const struct {
-		const char *name;
-		void *into;
-	} functions[] = {
+	static const char *const files[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
+	static const struct late_function functions[] = {
 #define ROW(name) { "curl_" #name, &curl.name },
 		EACH_FUNCTION(ROW)
 #undef ROW
 	};
-	void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL), *function;
+	const char *why =
+		late_library_open(files, functions, sizeof(functions) / sizeof(*functions));
 
-	if (!library)
-		library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; library && i < sizeof(functions) / sizeof(*functions); i++) {
-		function = dlsym(library, functions[i].name);
-		if (!function)
-			library = NULL;
-		memcpy(functions[i].into, &function, sizeof(function));
-	}
-	if (library && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		return NULL;
-	return shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot push: %s",
-					  library ? "libcurl does not start" : dlerror()),
-				"install it: apt-get install libcurl4");
+	if (!why && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		why = "libcurl does not start";
+	return why ? shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot push: %s", why),
+				      "install it: apt-get install libcurl4")
+		   : NULL;
 }
 
 /* ---- what a receiver says ---- */

@@ -14,7 +14,6 @@
 #include "serve_http.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 #include "../../base/cleanup.h"
+#include "../../base/late_library.h"
 #include "../../base/mem.h"
 
 enum { TOKEN_BYTES = 16, TOKEN = 2 * TOKEN_BYTES };
@@ -66,26 +66,18 @@ struct serve_http {
 
 static struct shiny_err *open_library(void)
 {
-	static const char advice[] = "install it: apt-get install libmicrohttpd12";
-	static const struct {
-		const char *name;
-		void *into;
-	} functions[] = {
+	static const char *const files[] = { "libmicrohttpd.so.12", NULL };
+	static const struct late_function functions[] = {
 #define ROW(name) { "MHD_" #name, &mhd.name },
 		EACH_FUNCTION(ROW)
 #undef ROW
 	};
-	void *library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL), *function;
+	const char *why =
+		late_library_open(files, functions, sizeof(functions) / sizeof(*functions));
 
-	for (size_t i = 0; library && i < sizeof(functions) / sizeof(*functions); i++) {
-		function = dlsym(library, functions[i].name);
-		if (!function)
-			library = NULL;
-		memcpy(functions[i].into, &function, sizeof(function));
-	}
-	return library ? NULL
-		       : shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot serve: %s", dlerror()),
-					  advice);
+	return why ? shiny_err_advise(shiny_err(SHINY_ERR_OTHER, "cannot serve: %s", why),
+				      "install it: apt-get install libmicrohttpd12")
+		   : NULL;
 }
 
 /* `response` NULL: no memory for it. */

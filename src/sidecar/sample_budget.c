@@ -50,15 +50,26 @@ static double compare(int64_t budget, const struct sample_costs *before,
 	return program ? cost / ((double)program * (double)budget / 1e6) : -1;
 }
 
-static void set_level(struct session *session, uint32_t level)
+/* Tells the rings the level. Returns their mean of level 0; 0: there is none. */
+static uint64_t tell_level(struct rings *rings, uint32_t level)
 {
-	struct output *output = &session->output;
 	uint64_t first = 0;
 
+	for (size_t i = 0; i < rings->present.count; i++) {
+		struct ring_file *ring = rings->present.at[i];
+
+		__atomic_store_n(&ring->header->sample_level, level, __ATOMIC_RELAXED); /* [ctl] */
+		if (ring->sample)
+			first = ring->sample;
+	}
+	return first;
+}
+
+static void set_level(struct session *session, uint64_t first, uint32_t level)
+{
+	struct output *output = &session->output;
+
 	session->sample.level = level;
-	for (size_t i = 0; i < session->rings.present.count; i++)
-		if (session->rings.present.at[i]->sample)
-			first = session->rings.present.at[i]->sample;
 	OUTPUT_PUT(output, store_put_sample_rate,
 		   &(struct store_sample_rate){
 			   .time = ticks_ns(&output->ticks, ticks_now(&output->ticks)),
@@ -69,15 +80,14 @@ void sample_budget_follow(struct session *session)
 {
 	struct sample_costs *b = &session->sample, now = *b;
 	uint32_t level = b->level;
+	uint64_t first;
 	double cost;
 
 	if (!session->options->budget || session->output.ticks.foreign)
 		return;
-	for (size_t i = 0; i < session->rings.present.count; i++) /* [ctl] */
-		__atomic_store_n(&session->rings.present.at[i]->header->sample_level, level,
-				 __ATOMIC_RELAXED);
+	first = tell_level(&session->rings, level);
 	now.wall = ticks_wall_ns();
-	if (now.wall - b->wall < PERIOD)
+	if (!first || now.wall - b->wall < PERIOD)
 		return;
 	now.program = program_time(&session->people);
 	now.own = clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -90,5 +100,5 @@ void sample_budget_follow(struct session *session)
 	else if (cost >= 0 && cost < 0.375 && level > 0)
 		level--;
 	if (level != b->level)
-		set_level(session, level);
+		set_level(session, first, level);
 }

@@ -488,6 +488,7 @@ struct shiny_err *page_losses_put(struct json *json, struct store *store)
 	SHINY_TRY(losses_load(store, &losses));
 	SHINY_TRY(coverage_load(store, &coverage));
 	json_number(json, "sample", losses.sample);
+	json_number(json, "sample_changes", losses.sample_changes);
 	json_number(json, "lost", losses.lost);
 	json_bool(json, "complete", !losses.incomplete);
 	json_array(json, "losses");

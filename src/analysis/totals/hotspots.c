@@ -37,7 +37,16 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 	"LEFT JOIN type y ON y.id = r.type LEFT JOIN site i ON i.id = r.site LEFT JOIN source " \
 	"o ON o.id = i.source"
 
-/* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL. */
+/* SQL of the variances of a part of a row's blocks and of their bytes, of which the sums are not in
+ * the file: as of any such part of all that the row has. */
+#define PART_SQL(blocks, bytes)                                                               \
+	", (SELECT CAST(" blocks " * TOTAL(t.allocs_variance) / MAX(TOTAL(t.allocs), 1) AS "     \
+	"INTEGER) " OF_ROW_SQL "), (SELECT CAST(" bytes " * TOTAL(t.bytes_variance) / "          \
+	"MAX(TOTAL(t.bytes), 1) AS INTEGER) " OF_ROW_SQL ")"
+#define OF_ROW_SQL "FROM site_stat t WHERE t.site = r.site AND t.type = r.type"
+
+/* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL, and the variances
+ * of blocks and bytes. */
 static struct shiny_err *read_rows(struct store *store, const char *select,
 				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
@@ -53,8 +62,10 @@ static struct shiny_err *read_rows(struct store *store, const char *select,
 		r->confidence = query_copy(q, 9);
 		r->label = query_copy(q, 11);
 		r->file = query_copy(q, 12);
-		r->blocks = (uint64_t)query_number(q, 0);
-		r->bytes = (uint64_t)query_number(q, 1);
+		r->held = (struct estimated){ (uint64_t)query_number(q, 0),
+					      (uint64_t)query_number(q, 1),
+					      (uint64_t)query_number(q, 14),
+					      (uint64_t)query_number(q, 15) };
 		r->allocs = (uint64_t)query_number(q, 2);
 		r->ended = (uint64_t)query_number(q, 3);
 		keys[out->count - 1][0] = (uint32_t)query_number(q, 4);
@@ -118,9 +129,10 @@ static struct shiny_err *load_held(struct store *store, const struct filter *fil
 	return load_rows(
 		store, out, keys,
 		"SELECT r.held, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
-		" FROM (SELECT s.place AS site, s.kind AS type, SUM(s.%1$s) AS held, "
+		", r.spread, r.bytes_spread FROM (SELECT s.place AS site, s.kind AS type, SUM(s.%1$s) AS held, "
 		"SUM(s.%2$s) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) "
-		"AS ended FROM (SELECT *, CASE WHEN site IN (" STARTUP_SQL ") THEN " STARTUP_SITE
+		"AS ended, SUM(s.%1$s_variance) AS spread, SUM(s.%2$s_variance) AS bytes_spread "
+		"FROM (SELECT *, CASE WHEN site IN (" STARTUP_SQL ") THEN " STARTUP_SITE
 		" ELSE site END AS place, CASE WHEN site IN (" STARTUP_SQL
 		") THEN 0 ELSE type END AS kind FROM site_stat) s "
 		"WHERE %3$s GROUP BY 1, 2 HAVING held > 0 ORDER BY 4 DESC, 3 DESC LIMIT %4$d) r "
@@ -135,7 +147,7 @@ static struct shiny_err *load_short_lived(struct store *store, const struct filt
 	return load_rows(
 		store, out, keys,
 		"SELECT r.young, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
-		" FROM (SELECT s.site AS site, s.type AS type, "
+		PART_SQL("r.young", "r.bytes") " FROM (SELECT s.site AS site, s.type AS type, "
 		"SUM(s.count) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64
 		") AS young, SUM(s.bytes) FILTER (WHERE NOT s.censored AND s.bin < %" PRIu64 ") "
 		"AS bytes, SUM(s.count) AS allocs, SUM(s.count) FILTER (WHERE NOT s.censored) AS "
@@ -153,7 +165,7 @@ static struct shiny_err *load_retained(struct store *store, const struct filter 
 	return load_rows(
 		store, out, keys,
 		"SELECT r.stay, r.late_bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
-		" FROM (SELECT s.site AS site, s.type AS type, "
+		PART_SQL("r.stay", "r.late_bytes") " FROM (SELECT s.site AS site, s.type AS type, "
 		"SUM(s.count) FILTER (WHERE s.late) AS stay, SUM(s.bytes) FILTER (WHERE s.late) AS "
 		"late_bytes, SUM(s.count) AS allocs, "
 		"SUM(s.count) FILTER (WHERE NOT s.censored) AS ended FROM (SELECT s.*, s.censored "

@@ -26,6 +26,7 @@
 #ifndef SHINY_HOTSPOTS_H
 #define SHINY_HOTSPOTS_H
 
+#include "../../answer/estimated.h"
 #include "../query/filter.h"
 
 enum { HOTSPOTS_MOST = 12, STARTUP_MOST = 256 << 10 };
@@ -35,7 +36,7 @@ struct hotspot_row {
 	bool or_derived, startup;
 	char *label, *file;    /* of the call site, as in sites.h; file NULL: unknown */
 	uint32_t line;         /* 0: unknown */
-	uint64_t blocks, bytes; /* those at the peak, live, short-lived or retained */
+	struct estimated held; /* at the peak, live, short-lived or retained */
 	uint64_t allocs, ended; /* of the row: began or inherited; ended */
 	uint64_t median_ns; /* short_lived: median lifetime of the ended, rounded up to a power of
 			     * two */

@@ -263,7 +263,8 @@ static void print_components(const struct style *style, const struct report_page
 /* ---- tables ---- */
 
 struct report_line {
-	uint64_t bytes, blocks, median_ns;
+	struct estimated held;
+	uint64_t median_ns;
 	char *type, *site;
 };
 struct report_lines {
@@ -292,10 +293,11 @@ static void get_median(const void *row, struct field_value *out)
 /* clang-format off */
 #define LINE struct report_line
 static const struct field line_fields[] = {
-	{ FIELD_BYTES("bytes", LINE, bytes) },
-	{ FIELD_SHARE("of_bytes", LINE, bytes, struct report_lines, total) },
-	{ FIELD_SHARE("of_blocks", LINE, blocks, struct report_lines, total) },
-	{ FIELD_COUNT("blocks", LINE, blocks) },
+	{ FIELD_BYTES("bytes", LINE, held.bytes) },
+	{ FIELD_GROUP(LINE, held, estimated_fields) },
+	{ FIELD_SHARE("of_bytes", LINE, held.bytes, struct report_lines, total) },
+	{ FIELD_SHARE("of_blocks", LINE, held.blocks, struct report_lines, total) },
+	{ FIELD_COUNT("blocks", LINE, held.blocks) },
 	{ FIELD_WORKED_OUT("median_life", ID, get_median) },
 	{ FIELD_TEXT("type", LINE, type), FIELD_NAME },
 	{ FIELD_TEXT("call_site", LINE, site), .flexible = true, .cut = TEXT_CUT_MIDDLE },
@@ -303,9 +305,9 @@ static const struct field line_fields[] = {
 };
 static const struct field lines_fields[] = {
 	{ FIELD_FIRST("lines", struct report_lines, rows, count, line_fields),
-	  .shows = "bytes of_bytes/2 blocks/1 median_life type call_site" },
+	  .shows = "bytes margin/4 of_bytes/2 blocks/1 median_life type call_site" },
 	{ FIELD_FIRST("lives", struct report_lines, rows, count, line_fields),
-	  .shows = "bytes/1 of_blocks blocks median_life type call_site" },
+	  .shows = "bytes/1 margin/4 of_blocks blocks median_life type call_site" },
 	FIELD_LAST
 };
 /* clang-format on */
@@ -321,17 +323,16 @@ static void print_report_rows(struct ctl *ctl, const struct hotspot_rows *rows, 
 	for (size_t i = 0; i < rows->count && i < limit; i++) {
 		const struct hotspot_row *row = &rows->rows[i];
 
-		lines.rows[lines.count++] = (struct report_line){ row->bytes,
-								  row->blocks,
+		lines.rows[lines.count++] = (struct report_line){ row->held,
 								  row->median_ns,
 								  report_type(row, full),
 								  report_site(row, full) };
-		bytes -= row->bytes < bytes ? row->bytes : bytes;
-		blocks -= row->blocks < blocks ? row->blocks : blocks;
+		bytes -= row->held.bytes < bytes ? row->held.bytes : bytes;
+		blocks -= row->held.blocks < blocks ? row->held.blocks : blocks;
 	}
 	if (section->whole && blocks)
-		lines.rows[lines.count++] = (struct report_line){ .bytes = bytes,
-								  .blocks = blocks,
+		lines.rows[lines.count++] = (struct report_line){ .held.bytes = bytes,
+								  .held.blocks = blocks,
 								  .type = mem_text("all others") };
 	answer_table(&answer, section->by_blocks ? "lives" : "lines", &ctl->style);
 	for (size_t i = 0; i < lines.count; i++) {

@@ -54,7 +54,8 @@ export function showLosses(sessions) {
     bad ||= lost.length > 0 || !session.complete;
     return (sessions.length > 1 ? `${session.name}: ` : '') +
       (session.complete ? '' : 'The recording was not finished. ') +
-      (session.sample ? `Estimated from a sample, one block in ${bytes(session.sample)}. ` : '') +
+      (session.sample ? `Estimated from a sample, one block in ${bytes(session.sample)}`
+        + `${session.sample_changes ? ' or less' : ''}. ` : '') +
       (lost.length ? `Lost: ${lost.map((row) => `${count(row.count)} ${row.text}`).join('; ')}`
         : 'Lost: nothing') +
       (unseen ? `; not seen: ${count(unseen)} ${unseen > 1 ? 'things' : 'thing'}, under Loss` : '');

@@ -45,8 +45,8 @@ enum { STAY_BLOCKS = 16, STAY_BYTES = 64 << 10 };
 	"MAX(TOTAL(t.bytes), 1) AS INTEGER) " OF_ROW_SQL ")"
 #define OF_ROW_SQL "FROM site_stat t WHERE t.site = r.site AND t.type = r.type"
 
-/* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL, and the variances
- * of blocks and bytes. */
+/* Reads rows of a query: blocks, bytes, allocs, ended, site, type, then NAMES_SQL, and the
+ * variances of blocks and bytes. */
 static struct shiny_err *read_rows(struct store *store, const char *select,
 				   struct hotspot_rows *out, uint32_t (*keys)[2])
 {
@@ -129,7 +129,8 @@ static struct shiny_err *load_held(struct store *store, const struct filter *fil
 	return load_rows(
 		store, out, keys,
 		"SELECT r.held, r.bytes, r.allocs, r.ended, r.site, r.type, " NAMES_SQL
-		", r.spread, r.bytes_spread FROM (SELECT s.place AS site, s.kind AS type, SUM(s.%1$s) AS held, "
+		", r.spread, r.bytes_spread FROM (SELECT s.place AS site, s.kind AS type, "
+		"SUM(s.%1$s) AS held, "
 		"SUM(s.%2$s) AS bytes, SUM(s.allocs + s.inherited) AS allocs, SUM(s.frees) "
 		"AS ended, SUM(s.%1$s_variance) AS spread, SUM(s.%2$s_variance) AS bytes_spread "
 		"FROM (SELECT *, CASE WHEN site IN (" STARTUP_SQL ") THEN " STARTUP_SITE

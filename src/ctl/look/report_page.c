@@ -202,7 +202,8 @@ static bool hint_kept(struct report_page *page)
 	char *site;
 
 	if (!o->live.count || report_page_clean(page) ||
-	    (double)row->held.bytes < HINT_KEPT * (double)live || row->held.blocks < HINT_KEPT_BLOCKS ||
+	    (double)row->held.bytes < HINT_KEPT * (double)live ||
+	    row->held.blocks < HINT_KEPT_BLOCKS ||
 	    (double)row->ended > HINT_KEPT_FREED * (double)row->allocs)
 		return false;
 	site = hint_site(row);
@@ -225,17 +226,20 @@ static void find_hints(struct report_page *page)
 	uint64_t live = s->sums.live_bytes;
 	bool kept = hint_kept(page), sample = s->sums.allocs_variance != 0;
 
-	if (o->short_lived.count && (double)young->held.blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
+	if (o->short_lived.count &&
+	    (double)young->held.blocks >= HINT_SHORT_LIVED * (double)o->blocks) {
 		char *site = hint_site(young);
 
 		hint(page, "lifetimes --by site",
 		     mem_format("%s of all blocks come from %s; half of them live at most %s%s",
-				units_share(UNITS_BUF, (double)young->held.blocks, (double)o->blocks),
+				units_share(UNITS_BUF, (double)young->held.blocks,
+					    (double)o->blocks),
 				site, units_time(UNITS_BUF, young->median_ns),
 				young->median_ns <= HINT_REUSE_NS ? ": can they be reused?" : ""));
 		free(site);
 	}
-	if (!kept && o->retained.count && (double)retained->held.bytes >= HINT_RETAINED * (double)live) {
+	if (!kept && o->retained.count &&
+	    (double)retained->held.bytes >= HINT_RETAINED * (double)live) {
 		char *site = hint_site(retained);
 
 		hint(page, "leaks",

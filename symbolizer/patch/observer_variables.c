@@ -5,9 +5,10 @@
  * PartitionAlloc calls its hooks by four small functions, which the public source has in this
  * order: AllocationObserverHookIfEnabled, AllocationOverrideHookIfEnabled,
  * FreeObserverHookIfEnabled, FreeOverrideHookIfEnabled (base/allocator/partition_allocator/
- * partition_alloc_hooks.cc, Chromium 74 to 100). Each jumps to where a variable points, if it
+ * partition_alloc_hooks.cc, Chromium 74 to 102). Each jumps to where a variable points, if it
  * points anywhere; the second and the fourth return false else. The variables lie side by side, and
- * with them hooks_enabled_, the one byte there that code reads before it comes to a hook.
+ * with them hooks_enabled_: the one byte there that SetObserverHooks writes, or, where that is
+ * missing, that code reads before it comes to a hook.
  *
  * SetObserverHooks stands before them, or is missing: QtWebEngine 5.15 has PartitionAlloc twice,
  * and the linker has left out PDFium's, as nothing calls it. What it writes to the two observers,
@@ -40,6 +41,7 @@ struct hook_group {
 	uint64_t function, hooks[HOOKS];
 	uint64_t writes, writes_end; /* of the code that may write to an observer; 0: none does */
 	uint64_t set;        /* the function that does; 0: none */
+	uint64_t set_byte;   /* the byte that it writes; 0: none; UINT64_MAX: several */
 	struct {
 		uint64_t read; /* where, outside of these functions; 0: nowhere */
 		bool is_written, leads_to_hook;
@@ -201,13 +203,18 @@ static void note_use(struct hook_group *g, const uint8_t *code, uint64_t vaddr, 
 	uint64_t at = named + (op == MOV_BYTE_CONSTANT || op == COMPARE_BYTE) - g->first;
 	bool own = vaddr - g->function < NEAR;
 	bool set = g->set && vaddr - g->set < g->function - g->set;
+	bool writes = op == MOV_BYTE || op == XCHG_BYTE || op == MOV_BYTE_CONSTANT;
 
-	if ((code[-1] & 0xc7) != 5 || at >= g->end - g->first || own || set)
+	if ((code[-1] & 0xc7) != 5 || at >= g->end - g->first || own)
+		return;
+	if (set && writes)
+		g->set_byte = !g->set_byte || g->set_byte == g->first + at ? g->first + at
+									    : UINT64_MAX;
+	if (set)
 		return;
 	if ((op == 0xb6 && code[-3] == 0x0f) || (op == COMPARE_BYTE && code[-1] == 0x3d))
 		g->bytes[at].read = vaddr;
-	g->bytes[at].is_written |=
-		op == MOV_BYTE || op == XCHG_BYTE || op == MOV_BYTE_CONSTANT;
+	g->bytes[at].is_written |= writes;
 	for (unsigned i = 0; i < HOOKS && op == LOAD; i++)
 		if (g->first + at == g->hooks[i])
 			note_hook(g, vaddr);
@@ -229,23 +236,25 @@ static void find_uses(void *context, const struct binary *file, const uint8_t *c
 	}
 }
 
-/* Returns the address of the one byte that code reads before it comes to a hook; 0: there is none,
- * or several. */
+/* Returns the address of hooks_enabled_; 0: it is not found, or may be several bytes, or something
+ * else writes to it. */
 static uint64_t enabled_of(const struct hook_group *g)
 {
-	uint64_t found = 0;
+	uint64_t found = g->set ? g->set_byte : 0;
 
-	for (unsigned at = 0; at < g->end - g->first; at++) {
+	for (unsigned at = 0; !g->set && at < g->end - g->first; at++) {
 		if (!g->bytes[at].leads_to_hook)
 			continue;
-		if (found || g->bytes[at].is_written)
+		if (found)
 			return 0;
 		found = g->first + at;
 	}
 	for (unsigned i = 0; i < HOOKS; i++)
 		if (found - g->hooks[i] < 8)
 			return 0;
-	return found;
+	return found - g->first < g->end - g->first && !g->bytes[found - g->first].is_written
+		       ? found
+		       : 0;
 }
 
 /* Fills in what is stored where. False: not all of it is found, or it may not be used. */

@@ -4,7 +4,7 @@
  * so much code as a browser's engine, and (MAIN) a program that uses it and prints its own book:
  * "truth MADE ENDED BYTES", and "own MADE ENDED": what hooks of its own were told. SETS: the
  * library has a function that sets hooks, and the program calls it; ELSEWHERE: another one writes
- * to a hook, too.
+ * to a hook, too; BY_ADDRESS: whether there are hooks is read through a register, as in Qt 6.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +31,16 @@ static ended_hook *ended_observer;
 static ended_override *ended_instead;
 static unsigned char enabled;
 #define LOAD(variable) __atomic_load_n(&(variable), __ATOMIC_RELAXED)
+#ifdef BY_ADDRESS
+#define IS_ENABLED                             \
+	({                                     \
+		unsigned char *at = &enabled;  \
+		__asm__ volatile("" : "+r"(at)); \
+		LOAD(*at);                     \
+	})
+#else
+#define IS_ENABLED LOAD(enabled)
+#endif
 
 __asm__(".pushsection .text.filling,\"ax\"\n.skip 68 << 20, 0xcc\n.popsection");
 
@@ -86,7 +96,7 @@ void *engine_make(size_t bytes)
 	size_t class = (bytes + 79) / 64;
 	void *block = spare[class];
 
-	if (LOAD(enabled) && make_instead(&block, 0, bytes, NULL))
+	if (IS_ENABLED && make_instead(&block, 0, bytes, NULL))
 		return block;
 	if (block) {
 		memcpy(&spare[class], block, sizeof(block));
@@ -95,7 +105,7 @@ void *engine_make(size_t bytes)
 		block = arena + used + 64;
 		used += 64 + class * 64;
 	}
-	if (LOAD(enabled))
+	if (IS_ENABLED)
 		tell_made(block, bytes, NULL);
 	return block;
 }
@@ -103,7 +113,7 @@ void engine_end(void *block)
 {
 	size_t class = ((size_t *)block)[-2];
 
-	if (LOAD(enabled)) {
+	if (IS_ENABLED) {
 		tell_ended(block);
 		if (end_instead(block))
 			return;

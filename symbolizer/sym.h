@@ -141,6 +141,7 @@ const char *sym_variable(struct sym_module *module, uint64_t vaddr, uint64_t *of
 /* Like sym_vtable, for the address that stands for a kind of garbage-collected objects. */
 void sym_object_kind(struct sym_module *module, uint64_t vaddr, struct sym_vtable *out);
 const char *sym_vtable_source_name(enum sym_vtable_source source); /* "rtti" */
+enum sym_vtable_source sym_vtable_source_of(const char *name); /* NONE: of none */
 
 /* ---- types of blocks ---- */
 

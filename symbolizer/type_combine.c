@@ -468,18 +468,27 @@ const char *sym_rule_name(enum sym_rule rule)
 	return names[rule];
 }
 
+static const char *const source_names[] = {
+	[SYM_VTABLE_NONE] = "none",	    [SYM_VTABLE_SYMBOL] = "symbol",
+	[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
+	[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
+	[SYM_VTABLE_TEXT] = "text",	    [SYM_VTABLE_G_TYPE] = "g_type",
+	[SYM_VTABLE_OB_TYPE] = "ob_type",   [SYM_VTABLE_ISA] = "isa",
+	[SYM_VTABLE_POOL] = "pool",
+};
+
 const char *sym_vtable_source_name(enum sym_vtable_source source)
 {
-	static const char *const names[] = {
-		[SYM_VTABLE_NONE] = "none",	    [SYM_VTABLE_SYMBOL] = "symbol",
-		[SYM_VTABLE_RTTI] = "rtti",	    [SYM_VTABLE_LABEL] = "label",
-		[SYM_VTABLE_BUILDING] = "building", [SYM_VTABLE_KIND] = "kind",
-		[SYM_VTABLE_TEXT] = "text",	    [SYM_VTABLE_G_TYPE] = "g_type",
-		[SYM_VTABLE_OB_TYPE] = "ob_type",   [SYM_VTABLE_ISA] = "isa",
-		[SYM_VTABLE_POOL] = "pool"
-	};
+	return source_names[source];
+}
 
-	return names[source];
+enum sym_vtable_source sym_vtable_source_of(const char *name)
+{
+	size_t source = sizeof(source_names) / sizeof(*source_names);
+
+	while (--source && strcmp(source_names[source], name) != 0)
+		;
+	return (enum sym_vtable_source)source;
 }
 
 const char *sym_form_name(enum sym_form form)

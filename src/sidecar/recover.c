@@ -81,19 +81,7 @@ static void read_type(struct output *output, struct process *p, const struct eve
 
 	if (!entry || !e->vtable || e->vtable > output->ids.vtables.count)
 		return;
-	if ((entry->flags & ENTRY_API) == SHINY_API_COLLECTED)
-		output->ids.vtables.at[e->vtable - 1].kind = true;
 	apply_reading(entry, e->vtable, e->api);
-}
-
-/* Returns the kind of a garbage-collected object, which its ALLOC has, and marks it as one; 0:
- * none. */
-static uint32_t kind_of(struct output *output, const struct event *e)
-{
-	if (e->kind != EVENT_ALLOC || !e->vtable || e->vtable > output->ids.vtables.count)
-		return 0;
-	output->ids.vtables.at[e->vtable - 1].kind = true;
-	return e->vtable;
 }
 
 static bool replay_event(void *context, const struct event *e)
@@ -129,7 +117,9 @@ static bool replay_event(void *context, const struct event *e)
 		.flags = (e->api & ENTRY_API) | (unsigned)e->level << ENTRY_LEVEL_SHIFT,
 		.site = stats_site(&p->stats,
 				   e->stack <= session->output.ids.stacks.count ? e->stack : 0),
-		.vtable = kind_of(&session->output, e)
+		.vtable = e->kind == EVENT_ALLOC && e->vtable <= session->output.ids.vtables.count
+				  ? e->vtable
+				  : 0
 	};
 	if (e->tag && e->tag <= session->output.tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);

@@ -49,12 +49,21 @@ static void take_frame(struct recovery *recovery, const struct query *row)
 	ids_frame(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1));
 }
 
+/* The row tells a kind and a given name from a vtable. The end of a recording, which may have been
+ * reached, writes the final source of a kind. */
 static void take_vtable(struct recovery *recovery, const struct query *row)
 {
 	struct ids *ids = &recovery->session->output.ids;
+	enum sym_vtable_source source = sym_vtable_source_of(query_verbatim(row, 2));
+	uint32_t module = query_id(row, 0, ids->modules.count + 1);
+	const char *given = query_verbatim(row, 3);
 
-	ids_vtable(ids, query_id(row, 0, ids->modules.count + 1), (uint64_t)query_number(row, 1),
-		   false);
+	if (!module && *given)
+		ids_given(ids, source, given);
+	else
+		ids_vtable(ids, module, (uint64_t)query_number(row, 1),
+			   source == SYM_VTABLE_KIND || source == SYM_VTABLE_TEXT ||
+				   source == SYM_VTABLE_ISA);
 }
 
 static void take_tail(struct recovery *recovery, const struct query *row)
@@ -330,8 +339,8 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		  take_module },
 		{ "SELECT module, vaddr FROM frame WHERE id > ?1 ORDER BY id", ids->frames.count,
 		  take_frame },
-		{ "SELECT module, vaddr FROM vtable WHERE id > ?1 ORDER BY id", ids->vtables.count,
-		  take_vtable },
+		{ "SELECT module, vaddr, source, type FROM vtable WHERE id > ?1 ORDER BY id",
+		  ids->vtables.count, take_vtable },
 		{ "SELECT frame0, frame1, frame2, frame3, frame4, frame5, tail FROM stack_tail "
 		  "WHERE id > ?1 ORDER BY id",
 		  recovery->tails.count, take_tail },

@@ -394,6 +394,36 @@ def record(
     return result
 
 
+def record_unfinished(command, session, unfinished, env=None):
+    """Records a command, whose first word is its program's file, and makes `unfinished` of what the
+    session has when the program has ended, but not the recording. Returns the command's output; its
+    status is not looked at."""
+
+    def has_ended():
+        try:
+            with Session(session) as s:
+                return s.value(
+                    "SELECT COUNT(*) FROM process WHERE executable = ? AND ending = 'exited'",
+                    os.path.realpath(command[0]),
+                )
+        except sqlite3.Error:
+            return 0
+
+    remove_session(session)
+    launcher = subprocess.Popen(
+        [CTL, "run", "-q", "-o", session, "--", "sh", "-c", '"$0" "$@"; read line', *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(env or {}),
+    )
+    wait_for(has_ended, "the program's end in its session")
+    made = run([CTL, "collect", "-q", "-o", unfinished, session])
+    out, _ = launcher.communicate(b"\n")
+    if (launcher.returncode, made.status) != (0, 0):
+        raise RuntimeError("%d, %d: %s" % (launcher.returncode, made.status, short(made.err)))
+    return out.decode()
+
+
 # ---- waiting, and other processes ----
 
 

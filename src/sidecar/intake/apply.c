@@ -135,6 +135,13 @@ static void apply_constructor(struct output *output, struct stream *s, uint8_t k
 
 static void apply_type_name(struct output *output, struct stream *s)
 {
+	static const enum sym_vtable_source sources[SHINY_RUN_TIMES] = {
+		[SHINY_RUN_TIME_GOBJECT] = SYM_VTABLE_G_TYPE,
+		[SHINY_RUN_TIME_PYTHON] = SYM_VTABLE_OB_TYPE,
+		[SHINY_RUN_TIME_TALLOC] = SYM_VTABLE_TEXT,
+		[SHINY_RUN_TIME_OBJC] = SYM_VTABLE_ISA,
+		[SHINY_RUN_TIME_GNUSTEP] = SYM_VTABLE_ISA,
+	};
 	struct {
 		struct shiny_type_name type;
 		char name[SHINY_TYPE_NAME_MAX + 1];
@@ -150,7 +157,7 @@ static void apply_type_name(struct output *output, struct stream *s)
 	}
 	in.name[in.type.name_bytes] = '\0';
 	key_ids_set(&p->type_names, in.type.key,
-		    ids_given(&output->ids, in.type.run_time, in.name));
+		    ids_given(&output->ids, sources[in.type.run_time], in.name));
 }
 
 /* ---- one record ---- */

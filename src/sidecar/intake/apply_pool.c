@@ -48,7 +48,7 @@ static void label_storage(struct output *output, struct stream *s, const struct 
 	if (!entry || made - entry->address >= entry->size || entry->vtable || !tag)
 		return;
 	label = mem_format("storage of %s (%s)", output->tags.at[tag - 1], api_name(heap->heap));
-	apply_said(output, s, entry, ids_given(&output->ids, IDS_POOL, label));
+	apply_said(output, s, entry, ids_given(&output->ids, SYM_VTABLE_POOL, label));
 	free(label);
 }
 

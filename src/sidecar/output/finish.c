@@ -82,6 +82,20 @@ static void write_new_classes(struct output *output)
 	}
 }
 
+/* Returns what is known of the place before names are looked up. */
+static struct sym_vtable known_type(const struct ids *ids, const struct id_place *place)
+{
+	const struct id_given *given;
+
+	if (!place->given)
+		return (struct sym_vtable){ .source = place->kind ? SYM_VTABLE_KIND
+								  : SYM_VTABLE_NONE };
+	given = &ids->given.at[place->vaddr];
+	return (struct sym_vtable){ .source = given->source,
+				    .type = given->name,
+				    .class_named = true };
+}
+
 void finish_write_new(struct output *output)
 {
 	struct ids *ids = &output->ids;
@@ -104,9 +118,11 @@ void finish_write_new(struct output *output)
 		const struct id_place *v = &ids->vtables.at[output->written.vtables];
 		struct store_vtable row = { .id = (uint32_t)output->written.vtables + 1,
 					    .module = v->module,
-					    .vaddr = v->vaddr,
-					    .source = "none" };
+					    .vaddr = v->vaddr };
+		struct sym_vtable vtable = known_type(ids, v);
 
+		row.source = sym_vtable_source_name(vtable.source);
+		row.type = vtable.type;
 		OUTPUT_PUT(output, store_put_vtable, &row);
 	}
 	for (; output->written.tags < output->tags.count; output->written.tags++)
@@ -165,22 +181,6 @@ static void name_frames(struct session *session, struct sym *sym, struct sym_mod
 	free(innermost);
 }
 
-static struct sym_vtable given_type(const struct id_given *given)
-{
-	static const enum sym_vtable_source sources[] = {
-		[SHINY_RUN_TIME_GOBJECT] = SYM_VTABLE_G_TYPE,
-		[SHINY_RUN_TIME_PYTHON] = SYM_VTABLE_OB_TYPE,
-		[SHINY_RUN_TIME_TALLOC] = SYM_VTABLE_TEXT,
-		[SHINY_RUN_TIME_OBJC] = SYM_VTABLE_ISA,
-		[SHINY_RUN_TIME_GNUSTEP] = SYM_VTABLE_ISA,
-		[IDS_POOL] = SYM_VTABLE_POOL,
-	};
-
-	return (struct sym_vtable){ .source = sources[given->run_time],
-				    .type = given->name,
-				    .class_named = true };
-}
-
 /* Names the vtables, into vtables[id]. */
 static void name_vtables(struct session *session, struct sym_module **modules,
 			 struct sym_vtable *vtables)
@@ -196,7 +196,7 @@ static void name_vtables(struct session *session, struct sym_module **modules,
 					    .vaddr = v->vaddr };
 
 		if (v->given)
-			*vtable = given_type(&session->output.ids.given.at[v->vaddr]);
+			*vtable = known_type(&session->output.ids, v);
 		/* a damaged file may have a vtable outside any module; it stays nameless */
 		else if (v->kind && v->module)
 			sym_object_kind(modules[v->module], v->vaddr, vtable);

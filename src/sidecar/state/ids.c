@@ -106,11 +106,11 @@ uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind)
 	return at + 1;
 }
 
-uint32_t ids_given(struct ids *ids, unsigned run_time, const char *name)
+uint32_t ids_given(struct ids *ids, unsigned source, const char *name)
 {
-	uint64_t hash = hash_keys(hash_bytes(name, strlen(name)), run_time);
+	uint64_t hash = hash_keys(hash_bytes(name, strlen(name)), source);
 	uint32_t at = hash_table_find(&ids->given_table, hash, i,
-				      ids->given.at[i].run_time == run_time &&
+				      ids->given.at[i].source == source &&
 					      !strcmp(ids->given.at[i].name, name));
 
 	if (at == HASH_NONE) {
@@ -118,7 +118,7 @@ uint32_t ids_given(struct ids *ids, unsigned run_time, const char *name)
 		*vec_push(&ids->vtables) = (struct id_place){ .given = true, .vaddr = at };
 		*vec_push(&ids->given) = (struct id_given){ mem_text(name),
 							    (uint32_t)ids->vtables.count,
-							    (uint8_t)run_time };
+							    (uint8_t)source };
 		hash_table_add(&ids->given_table, hash, at);
 	}
 	return ids->given.at[at].vtable;

@@ -44,7 +44,7 @@ struct id_place {
 struct id_given {
 	char *name;
 	uint32_t vtable;
-	uint8_t run_time; /* enum shiny_run_time, or IDS_POOL */
+	uint8_t source; /* enum sym_vtable_source: who gave it */
 };
 struct id_stack {
 	uint32_t first, count; /* in stack_frames */
@@ -70,10 +70,9 @@ uint32_t ids_frame(struct ids *ids, uint32_t module, uint64_t vaddr);
 /* `kind`: the place is not a vtable, but describes a kind of garbage-collected objects, and tells
  * their type as a vtable does. */
 uint32_t ids_vtable(struct ids *ids, uint32_t module, uint64_t vaddr, bool kind);
-/* Returns the id among the vtables of a type that a run time (enum shiny_run_time) calls `name`, or
- * of what a pool takes its room from (IDS_POOL). */
-enum { IDS_POOL = SHINY_RUN_TIMES };
-uint32_t ids_given(struct ids *ids, unsigned run_time, const char *name);
+/* Returns the id among the vtables of a type that the program's run time calls `name`, or of what a
+ * pool takes its room from. `source`: enum sym_vtable_source. */
+uint32_t ids_given(struct ids *ids, unsigned source, const char *name);
 uint32_t ids_stack(struct ids *ids, const uint32_t *frames, uint32_t count);
 
 #endif

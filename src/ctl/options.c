@@ -24,11 +24,12 @@ _Static_assert(QUESTION_COUNT <= 64, "option_spec.verbs has a bit for each");
 
 const struct question questions[QUESTION_COUNT] = {
 #define SHINY_VERB(ID, word, operands, least, most, rest, input, group) \
-	[VERB_##ID] = { VERB_##ID, OPT_COUNT, #word },
-#define SHINY_BODY(ID, body, verb, document, input) \
-	[VERB_##ID] = { VERB_##verb, OPT_##ID, document },
-#define SHINY_WORD(ID, word, verb, operand, count) \
-	[VERB_##ID] = { VERB_##verb, OPT_COUNT, #word, operand, count },
+	[VERB_##ID] = { .verb = VERB_##ID, .option = OPT_COUNT, .document = #word },
+#define SHINY_BODY(ID, body, of, name, input) \
+	[VERB_##ID] = { .verb = VERB_##of, .option = OPT_##ID, .document = name },
+#define SHINY_WORD(ID, word, of, next, all)                                                \
+	[VERB_##ID] = { .verb = VERB_##of, .option = OPT_COUNT, .document = #word,         \
+			.operand = next, .count = all },
 #include "verbs.def"
 };
 

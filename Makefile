@@ -134,7 +134,8 @@ FOLDERS = $(sort $(dir $(INTERPOSE_O) $(OUTSIDE_O) $(INSIDE_TEST_O) $(UNIT) $(IN
 $(O)/flags: FORCE | $(O)/packages
 	@mkdir -p $(FOLDERS)
 	@echo '$(CC) $(INSIDE) | $(OUTSIDE)' | cmp -s - $@ || echo '$(CC) $(INSIDE) | $(OUTSIDE)' > $@
-FORCE:
+# without .PHONY, a target that .SECONDARY names, as it names all, is not made again for it
+.PHONY: FORCE
 
 # ---- inside ----
 $(O)/interpose/%.o: interpose/%.c $(O)/flags

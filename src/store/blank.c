@@ -45,3 +45,15 @@ struct shiny_err *blank_write(const char *path, int fd)
 			"free some space, or name a file elsewhere with --out or SHINY_OUT");
 	return shiny_err_os(errno, "cannot make the session %s", path);
 }
+
+int blank_open(sqlite3 **db)
+{
+	sqlite3_int64 bytes = blank_file_end - blank_file;
+	int code = sqlite3_open_v2(":memory:", db,
+				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+				   NULL);
+
+	return code != SQLITE_OK ? code
+				 : sqlite3_deserialize(*db, "main", (unsigned char *)blank_file,
+						       bytes, bytes, SQLITE_DESERIALIZE_READONLY);
+}

@@ -36,8 +36,6 @@ struct store {
 	struct kept *kept;           /* a reader's: store_keep */
 };
 
-extern const char schema_text[]; /* schema.c: schema.sql */
-
 /* Returns the error for SQLite's result `code` of `what` ("write", "read", …) on the store's
  * file. */
 SHINY_MUST_CHECK struct shiny_err *db_error(const struct store *store, int code, const char *what);
@@ -56,10 +54,6 @@ SHINY_MUST_CHECK struct shiny_err *db_exec_patiently(const struct store *store, 
 void db_hold(struct store *store, int fd);
 
 void db_close(struct store *store); /* closes, unlocks and frees; accepts NULL */
-
-/* In schema.c. Adds a rule to table boring; `kind`: "function", "module" or "source". */
-SHINY_MUST_CHECK struct shiny_err *schema_put_boring(const struct store *store, const char *kind,
-						     const char *pattern);
 
 /* In site_index.c: the site of each stack. */
 struct stack_sites {

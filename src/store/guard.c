@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "blank.h"
 
 enum {
 	STEPS_AT_LEAST = 100000000, STEPS_A_BYTE = 100,
@@ -323,7 +324,7 @@ static struct shiny_err *each_of(struct store *store, sqlite3 *reference, const 
 	sqlite3_finalize(row);
 	return err || code == SQLITE_DONE
 		       ? err
-		       : shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s",
+		       : shiny_err(SHINY_ERR_OTHER, "cannot open the schema to compare with: %s",
 				   sqlite3_errstr(code));
 }
 
@@ -346,16 +347,12 @@ struct shiny_err *guard_admit(struct store *store, uint64_t bytes)
 	struct guard_account opening = store->guard.whole;
 	sqlite3 *reference = NULL;
 	struct shiny_err *err;
-	int code = sqlite3_open_v2(":memory:", &reference,
-				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
-				   NULL);
+	int code = blank_open(&reference);
 
 	store->guard.running = &opening;
-	if (code == SQLITE_OK)
-		code = sqlite3_exec(reference, schema_text, NULL, NULL, NULL);
 	err = code == SQLITE_OK
 		      ? admit(store, reference, bytes)
-		      : shiny_err(SHINY_ERR_OTHER, "cannot make the schema to compare with: %s",
+		      : shiny_err(SHINY_ERR_OTHER, "cannot open the schema to compare with: %s",
 				  sqlite3_errstr(code));
 	sqlite3_close(reference);
 	store->guard.running = NULL;

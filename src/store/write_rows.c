@@ -116,7 +116,16 @@ struct shiny_err *store_put_lines(struct store *store, uint32_t frame,
 
 struct shiny_err *store_put_boring(struct store *store, const char *pattern)
 {
-	return schema_put_boring(store, "function", pattern);
+	sqlite3_stmt *insert = NULL;
+	int code = sqlite3_prepare_v2(store->db, "INSERT INTO boring VALUES ('function', ?)", -1,
+				      &insert, NULL);
+
+	if (code == SQLITE_OK) {
+		sqlite3_bind_text(insert, 1, pattern, -1, SQLITE_STATIC);
+		code = sqlite3_step(insert);
+	}
+	sqlite3_finalize(insert);
+	return code == SQLITE_DONE ? NULL : db_error(store, code, "create");
 }
 
 struct shiny_err *store_put_wrapper(struct store *store, uint32_t frame)

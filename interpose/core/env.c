@@ -3,7 +3,7 @@
 
 struct si_env si_env;
 
-enum type { TEXT, CHOICE, COUNT, BYTES, BUDGET };
+enum type { TEXT, CHOICE, COUNT, BYTES, BUDGET, TIME };
 
 static const struct variable {
 	const char *name, *text, *allowed;
@@ -65,6 +65,7 @@ static bool assign(const struct variable *v, const char *value, struct si_env *o
 	switch (v->type) {
 	case TEXT:
 	case BUDGET:
+	case TIME:
 		*(const char **)field = value;
 		return true;
 	case CHOICE:

@@ -19,6 +19,7 @@
 #define SI_ENV_FIELD_COUNT(field)  uint32_t field;
 #define SI_ENV_FIELD_BYTES(field)  uint64_t field;
 #define SI_ENV_FIELD_BUDGET(field) const char *field; /* the sidecar reads it */
+#define SI_ENV_FIELD_TIME(field)   const char *field; /* likewise */
 
 struct si_env {
 #define SHINY_ENV(NAME, field, TYPE, text, allowed) SI_ENV_FIELD_##TYPE(field)

@@ -55,6 +55,13 @@ static void loss_line(const struct style *style, const struct losses *losses, co
 			tint(style, TINT_WARN), tint_end(style, TINT_WARN),
 			units_bytes(UNITS_BUF, losses->sample),
 			losses->sample_changes ? " or less" : "");
+	if (losses->kept_from)
+		fprintf(style->out,
+			"%skept:%s the last %s of %s: what is told of single blocks and moments is "
+			"of that time, and of blocks that lived then; sums are of all\n",
+			tint(style, TINT_WARN), tint_end(style, TINT_WARN),
+			units_time(UNITS_BUF, losses->duration - losses->kept_from),
+			units_time(UNITS_BUF, losses->duration));
 	fprintf(style->out, "%slost:%s %s\n", tint(style, any ? TINT_BAD : TINT_GOOD),
 		tint_end(style, any ? TINT_BAD : TINT_GOOD), loss_words(&losses->sum, words));
 	for (size_t i = 0; i < losses->count && losses->rows[i].loss; i++) {

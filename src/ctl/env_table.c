@@ -72,7 +72,8 @@ size_t env_complain(char *const *environment, FILE *err)
 		} else if (!value_parse(env_specs[i].kind, env_specs[i].allowed, value, &number,
 					why, sizeof(why))) {
 			text_line(err, "shinyctl: environment: %s=%s: it takes %s; using %s", name,
-				  value, why, env_specs[i].fallback);
+				  value, why,
+				  *env_specs[i].fallback ? env_specs[i].fallback : "none");
 			complaints++;
 		}
 	}

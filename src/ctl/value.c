@@ -125,6 +125,9 @@ bool value_parse(enum value_kind kind, const char *allowed, const char *text, ui
 			n = (uint64_t)llround(share * 1e6);
 		}
 		break;
+	case VALUE_TIME:
+		good = !text[0] || (units_parse_time(text, &n) && n);
+		break;
 	default:
 		break;
 	}

@@ -21,6 +21,7 @@ enum value_kind {
 	VALUE_BYTES,  /* a size such as 64m, in `allowed` as above */
 	VALUE_SHARE,  /* 5% or 0.05; its number is in parts per million */
 	VALUE_BUDGET, /* the same, or 500/s, whose number is the negative of that; "": 0 */
+	VALUE_TIME,   /* 10m; its number is in ns, and above 0; "": 0 */
 };
 
 /* Parses `text`; false: `why` gets what would be right, in a few words ("a number from 1 to

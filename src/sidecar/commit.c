@@ -12,6 +12,7 @@
 #include "../base/text.h"
 #include "intake/drain.h"
 #include "intake/uncommitted.h"
+#include "output/checkpoint.h"
 #include "output/counter_rows.h"
 #include "output/finish.h"
 #include "process/ending.h"
@@ -56,6 +57,13 @@ void commit_session(struct session *session)
 	finish_write_new(output);
 	counter_rows_write(rings, &session->people, output);
 	mappings_write(&session->people, output);
+	checkpoint_take(session);
+	if (output->store && output->applied_until != UINT64_MAX) {
+		OUTPUT_PUT(output, store_put_number, "started_boottime_ns",
+			   output->ticks.read_boottime);
+		OUTPUT_PUT(output, store_put_number, "committed_ns",
+			   ticks_ns(&output->ticks, output->applied_until));
+	}
 	rings_beat(rings, &output->ticks);
 	drain_mark_taken(rings);
 	if (output->store && !output->err)

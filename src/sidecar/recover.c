@@ -18,6 +18,12 @@
  * change as well: a process ends, gets a role, or turns out to be a fork. A fork must be applied at
  * its time: if later events have been read, everything must be read anew. Rows that no count
  * depends on (threads, marks, notes, unrecorded programs) are copied at the end.
+ *
+ * A file that keeps its last events only (SHINY_KEEP) has checkpoints: the sums up to a moment,
+ * with which the recovery begins, and the blocks that lived then, which are in these sums already.
+ * The file is read as it was at one moment, as the writer deletes what it no longer keeps. Where it
+ * has moved on, between two readings, to a checkpoint behind the events that were read, everything
+ * must be read anew, too.
  */
 #define _GNU_SOURCE
 #include "recover.h"
@@ -84,6 +90,36 @@ static void read_type(struct output *output, struct process *p, const struct eve
 	apply_reading(entry, e->vtable, e->api);
 }
 
+/* Applies what happened. */
+static void happen(struct recovery *recovery, struct process *p, const struct event *e)
+{
+	struct session *session = recovery->session;
+
+	total_until(&session->output.total, e->time);
+	total_until(&session->output.second, e->time);
+	if (p->stats.live.left)
+		total_returns(p->stats.total, &p->stats.live);
+	if (e->time > session->people.next_fork || p->pending)
+		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
+	recovery->until = e->time > recovery->until ? e->time : recovery->until;
+	session->output.total_events++;
+	p->events++;
+	p->last = e->time > p->last ? e->time : p->last;
+}
+
+/* Files a block that lived at the checkpoint. */
+static void carry(struct process *p, const struct event *e, struct entry *entry)
+{
+	struct entry old;
+
+	if (e->kind == EVENT_REALLOC)
+		entry->flags |= ENTRY_REALLOC;
+	if (e->api & EVENT_INHERITED)
+		entry->flags |= ENTRY_INHERITED;
+	if (!p->settled && e->address && !registry_put(&p->registry, entry, &old))
+		p->noticed.refused++;
+}
+
 static bool replay_event(void *context, const struct event *e)
 {
 	struct recovery *recovery = context;
@@ -96,20 +132,12 @@ static bool replay_event(void *context, const struct event *e)
 
 	if (!p || session->output.err)
 		return !session->output.err;
-	total_until(&session->output.total, e->time);
-	total_until(&session->output.second, e->time);
-	if (p->stats.live.left)
-		total_returns(p->stats.total, &p->stats.live);
-	if (e->time > session->people.next_fork || p->pending)
-		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
+	if (!event_is_carried(e))
+		happen(recovery, p, e);
 	recovery->stream.process = p;
 	recovery->stream.head.time = e->time;
-	recovery->until = e->time > recovery->until ? e->time : recovery->until;
 	if (session->output.store)
 		OUTPUT_PUT(&session->output, store_put_events, e, 1);
-	session->output.total_events++;
-	p->events++;
-	p->last = e->time > p->last ? e->time : p->last;
 	entry = (struct entry){
 		.address = e->address,
 		.birth = e->time,
@@ -123,6 +151,10 @@ static bool replay_event(void *context, const struct event *e)
 	};
 	if (e->tag && e->tag <= session->output.tags.count)
 		entry.site = stats_tagged(&p->stats, entry.site, e->tag);
+	if (event_is_carried(e) && e->kind != EVENT_VPTR) {
+		carry(p, e, &entry);
+		return true;
+	}
 	switch (e->kind) {
 	case EVENT_ALLOC:
 		apply_block_began(&session->output, &recovery->stream, &entry, e->time);
@@ -207,8 +239,10 @@ struct shiny_err *recovery_read(struct recovery *recovery, bool *behind)
 	if (!err)
 		err = contents_last_block(recovery->from, &last);
 	if (!err)
-		err = recovery_take_tables(recovery);
+		err = contents_number(recovery->from, "committed_ns", &recovery->committed);
 	if (!err)
+		err = recovery_take_tables(recovery);
+	if (!err && !recovery->keep)
 		err = store_release(recovery->from);
 	if (!err && !recovery->behind)
 		err = store_each_event_between(recovery->from, recovery->block, last, replay_event,
@@ -227,6 +261,7 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 {
 	struct session *session = recovery->session;
 	struct shiny_err *err = open_from(recovery);
+	uint64_t until;
 	char text[256];
 
 	if (!err)
@@ -235,16 +270,22 @@ static struct shiny_err *put_rest(struct recovery *recovery, struct sidecar_summ
 	if (err)
 		return err;
 	process_take_over(session, UINT64_MAX);
-	session->output.applied_until = recovery->until;
+	until = recovery->committed > recovery->until ? recovery->committed : recovery->until;
+	session->output.applied_until = until;
 	if (!session->rings.all.count)
 		return shiny_err(SHINY_ERR_OTHER,
 				 "nothing was committed before the recording ended");
-	snprintf(text, sizeof(text),
-		 "the recording did not finish: this is what it had committed, until %.3f s after "
-		 "its start",
-		 (double)recovery->until / 1e9);
+	snprintf(text, sizeof(text), "%s, until %.3f s after its start",
+		 session->options->growing ? "the recording goes on: this is a dump"
+					   : "the recording did not finish: this is what it had "
+					     "committed",
+		 (double)until / 1e9);
 	OUTPUT_PUT(&session->output, store_put_note, 0, text);
-	session->output.noticed.cut_short = 1;
+	session->output.noticed.cut_short = !session->options->growing;
+	if (recovery->base.number) {
+		OUTPUT_PUT(&session->output, store_put_number, "kept_from_ns", recovery->base.time);
+		OUTPUT_PUT(&session->output, store_put_number, "keep_ns", recovery->keep);
+	}
 	finish_session(session, summary);
 	err = session->output.err;
 	session->output.err = NULL;

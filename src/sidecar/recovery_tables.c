@@ -9,7 +9,10 @@
 #include <shiny/wire/sample_weight.h>
 
 #include "../base/cleanup.h"
+#include "../store/contents.h"
 #include "../store/event_names.h"
+#include "output/carried_sums.h"
+#include "process/inheritance.h"
 #include "process/lifecycle.h"
 #include "vm/mappings_state.h"
 
@@ -331,6 +334,80 @@ static struct shiny_err *take_each(struct recovery *recovery, const struct table
 	return err;
 }
 
+/* Takes the sums of one process, which has its parent's blocks among those that are carried. */
+static void take_sums(struct recovery *recovery, const struct query *row)
+{
+	struct session *session = recovery->session;
+	int64_t id = query_number(row, 0);
+	struct process *p = NULL;
+	const void *data;
+	size_t bytes;
+
+	if (id < 0 || (uint64_t)id > session->people.all.count)
+		return; /* a damaged file */
+	if (id) {
+		p = session->people.all.at[id - 1];
+		p->pending = false;
+	}
+	data = query_blob(row, 1, &bytes);
+	if (!carried_unpack(session, p, data, bytes))
+		session->output.noticed.astray++;
+}
+
+/* The sums have what began before the checkpoint. */
+static void drop_beginnings(struct total *total, uint64_t until)
+{
+	size_t left = 0;
+
+	total->next = UINT64_MAX;
+	for (size_t i = 0; i < total->moments.count; i++) {
+		struct total_moment *moment = &total->moments.at[i];
+
+		if (!moment->part && moment->time <= until)
+			continue;
+		total->next = moment->time < total->next ? moment->time : total->next;
+		total->moments.at[left++] = *moment;
+	}
+	total->moments.count = left;
+}
+
+static struct shiny_err *read_base(struct recovery *recovery, struct store_checkpoint *base)
+{
+	SHINY_TRY(contents_number(recovery->from, "keep_ns", &recovery->keep));
+	SHINY_TRY(contents_number(recovery->from, "kept_checkpoint", &base->number));
+	SHINY_TRY(contents_number(recovery->from, "kept_block", &base->block));
+	return contents_number(recovery->from, "kept_from_ns", &base->time);
+}
+
+static struct shiny_err *take_base(struct recovery *recovery)
+{
+	struct session *session = recovery->session;
+
+	SHINY_TRY(read_base(recovery, &recovery->base));
+	if (!recovery->base.number)
+		return NULL;
+	recovery->until = recovery->base.time;
+	SHINY_TRY(each_row(recovery,
+			   "SELECT process, data FROM kept WHERE checkpoint = ?1 ORDER BY process",
+			   recovery->base.number, take_sums));
+	drop_beginnings(&session->output.total, recovery->base.time);
+	drop_beginnings(&session->output.second, recovery->base.time);
+	process_take_over(session, 0); /* finds the earliest fork that is still to come */
+	return NULL;
+}
+
+/* Sets `behind` if the file begins with a checkpoint behind the events that were read. */
+static struct shiny_err *look_for_base(struct recovery *recovery)
+{
+	struct store_checkpoint now;
+
+	SHINY_TRY(read_base(recovery, &now));
+	recovery->behind |= now.number != recovery->base.number &&
+			    now.block > recovery->block + 1;
+	recovery->base = now;
+	return NULL;
+}
+
 struct shiny_err *recovery_take_tables(struct recovery *recovery)
 {
 	const struct ids *ids = &recovery->session->output.ids;
@@ -357,7 +434,8 @@ struct shiny_err *recovery_take_tables(struct recovery *recovery)
 		  recovery->session->output.tags.count, take_tag },
 	};
 
-	return take_each(recovery, readings, sizeof(readings) / sizeof(*readings));
+	SHINY_TRY(take_each(recovery, readings, sizeof(readings) / sizeof(*readings)));
+	return recovery->block ? look_for_base(recovery) : take_base(recovery);
 }
 
 struct shiny_err *recovery_copy_tables(struct recovery *recovery)

@@ -22,7 +22,10 @@ struct recovery {
 	struct stream stream; /* for the functions of apply.h, which use only its process and
 	                       * time */
 	uint64_t until, block; /* time and number of the last event and block read */
+	uint64_t committed;    /* ns until which the file had everything then */
 	bool behind;
+	struct store_checkpoint base; /* with which it began; number 0: with the first event */
+	uint64_t keep;                /* ns of events that the file keeps; 0: all */
 	VEC(struct tail) tails;
 };
 

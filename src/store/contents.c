@@ -43,6 +43,23 @@ struct shiny_err *contents_has_events(struct store *store, bool *any)
 	return NULL;
 }
 
+struct shiny_err *contents_kept(struct store *store, uint64_t *from, uint64_t *duration)
+{
+	struct query *q;
+
+	*duration = 0;
+	SHINY_TRY(contents_number(store, "kept_from_ns", from));
+	if (!*from)
+		return NULL;
+	SHINY_TRY(store_query(store,
+			      "SELECT COALESCE((SELECT value FROM session WHERE key = "
+			      "'duration_ns'), (SELECT MAX(last_ns) FROM events), 0)", &q));
+	SHINY_TRY(only_number(q, duration));
+	if (*duration < *from) /* nothing happened since */
+		*duration = *from;
+	return NULL;
+}
+
 struct shiny_err *contents_sample(struct store *store, uint64_t *mean, uint64_t *changes)
 {
 	struct query *q;

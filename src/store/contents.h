@@ -16,6 +16,10 @@ SHINY_MUST_CHECK struct shiny_err *contents_number(struct store *store, const ch
  * second one row. */
 SHINY_MUST_CHECK struct shiny_err *contents_event_count(struct store *store, uint64_t *events);
 SHINY_MUST_CHECK struct shiny_err *contents_has_events(struct store *store, bool *any);
+/* Reads *from: ns from which on the events were kept (SHINY_KEEP); 0: all were. *duration: of the
+ * recording. */
+SHINY_MUST_CHECK struct shiny_err *contents_kept(struct store *store, uint64_t *from,
+						 uint64_t *duration);
 /* Reads the largest mean of the processes' samples, bytes; 0: all blocks were recorded. *changes
  * (NULL: not asked): how often their budget changed it. */
 SHINY_MUST_CHECK struct shiny_err *contents_sample(struct store *store, uint64_t *mean,

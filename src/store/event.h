@@ -49,6 +49,13 @@ static inline bool event_block_fits(uint64_t address, uint64_t size)
 	return address < EVENT_SPACE && size <= EVENT_BLOCK_MOST;
 }
 
+/*
+ * In the api of an ALLOC, REALLOC or VPTR, beside its shiny_api or shiny_vptr_api. CARRIED: older
+ * events were dropped (SHINY_KEEP), and this block lived then, since `time`; its thread is not
+ * known. INHERITED: a fork had brought it along.
+ */
+enum { EVENT_API = 31, EVENT_CARRIED = 64, EVENT_INHERITED = 128 };
+
 struct event {
 	uint64_t time; /* ns since the session's start */
 	uint64_t address;
@@ -75,6 +82,12 @@ enum { EVENT_TAG_BITS = 29 };
 static inline uint32_t event_tag_and_level(const struct event *e)
 {
 	return e->tag | (uint32_t)e->level << EVENT_TAG_BITS;
+}
+
+static inline bool event_is_carried(const struct event *e)
+{
+	return e->api & EVENT_CARRIED &&
+	       (e->kind == EVENT_ALLOC || e->kind == EVENT_REALLOC || e->kind == EVENT_VPTR);
 }
 
 #endif

@@ -48,7 +48,7 @@ const char *event_call_name(const struct event *event)
 		return api_name(event->api);
 	case EVENT_ALLOC:
 	case EVENT_REALLOC:
-		return api_name(event->api);
+		return api_name(event->api & EVENT_API);
 	case EVENT_MAP:
 		return map_name(event->api);
 	default:

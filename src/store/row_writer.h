@@ -39,7 +39,9 @@
 	X(BROWSER_OBJECT, "INSERT INTO browser_object VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "     \
 			  "UPDATE SET objects = objects + excluded.objects, "                     \
 			  "bytes = bytes + excluded.bytes")                                       \
-	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, data) VALUES (?, ?, ?, ?)")      \
+	X(EVENTS, "INSERT INTO events (first_ns, last_ns, count, checkpoint, data) "              \
+		  "VALUES (?, ?, ?, ?, ?)")                                                       \
+	X(KEPT, "INSERT INTO kept VALUES (?, ?, ?)")                                              \
 	X(EVENTS_PROCESS, "INSERT INTO events_process VALUES (?, ?)")                             \
 	X(STACK_WAITING, "INSERT INTO stack_waiting VALUES (?, ?)")                               \
 	X(STACKS_WAIT_NOT, "DELETE FROM stack_waiting")
@@ -62,6 +64,8 @@ struct store_writer {
 	unsigned images;        /* number attached in this transaction */
 	bool in_transaction;
 	struct pack_behind *behind; /* NULL: without events */
+	uint64_t checkpoint;        /* of the events that are being put */
+	uint64_t last_block;        /* id in table events */
 	struct texts functions, sources;
 	struct stack_tails tails;
 	uint32_t tails_written;

@@ -604,7 +604,18 @@ CREATE TABLE events (
 	first_ns INTEGER NOT NULL, -- earliest time in it
 	last_ns INTEGER NOT NULL, -- latest time in it
 	count INTEGER NOT NULL, -- events
+	checkpoint INTEGER NOT NULL, -- 0: what happened; else what lived at it (table kept)
 	data BLOB NOT NULL -- zstd frame
+);
+
+-- Checkpoints of a recording with SHINY_KEEP that is not finished: the sums up to each, packed
+-- (src/sidecar/output/carried_sums.c). Readers begin with kept_checkpoint of table session. When
+-- the recording is finished, the other tables have the sums, and this one is empty.
+CREATE TABLE kept (
+	checkpoint INTEGER NOT NULL, -- events.checkpoint
+	process INTEGER NOT NULL, -- process.id; 0: what is of no process
+	data BLOB NOT NULL, -- numbers
+	PRIMARY KEY (checkpoint, process)
 );
 
 -- Which processes have events in which block.

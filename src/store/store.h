@@ -21,9 +21,14 @@
 #include "sum_list.h"
 
 /* A session of another version is refused with one line; there is no other rule for older ones. */
-#define STORE_SCHEMA_VERSION 25
+#define STORE_SCHEMA_VERSION 26
 
 struct store;
+
+/* A condition on table events: readers replay these blocks. */
+#define STORE_EVENTS_READ                                                                  \
+	"checkpoint IN (0, COALESCE((SELECT value FROM session WHERE key = 'kept_checkpoint'), " \
+	"0))"
 
 /* A sum of unchecked counts: SUM would end the query on overflow. */
 #define STORE_SUM(column) "CAST(min(total(" column "), 9e18) AS INTEGER)"
@@ -168,6 +173,22 @@ void store_take_events(struct store *store, size_t count);
 /* Adds events from other memory, by copying. */
 SHINY_MUST_CHECK struct shiny_err *store_put_events(struct store *store, const struct event *events,
 						    size_t count);
+/*
+ * A checkpoint of a recording that keeps its last events only (SHINY_KEEP): its first event block,
+ * and when it was. Events that are put after store_put_checkpoint are its live blocks; with 0, they
+ * are what happens next. *block: the block of the next event.
+ */
+struct store_checkpoint {
+	uint64_t number, block, time;
+};
+SHINY_MUST_CHECK struct shiny_err *store_put_checkpoint(struct store *store, uint64_t number,
+							uint64_t *block);
+/* Adds the sums of a process at the checkpoint; process 0: those of the session. */
+SHINY_MUST_CHECK struct shiny_err *store_put_kept(struct store *store, uint64_t checkpoint,
+						  uint32_t process, const void *data, size_t bytes);
+/* Drops everything that only events before `base` need: readers begin with it. */
+SHINY_MUST_CHECK struct shiny_err *store_keep_from(struct store *store,
+						   const struct store_checkpoint *base);
 
 /*
  * Called when a write of a session file has failed with `error` (ENOSPC, EDQUOT, EIO); true: it is

@@ -128,7 +128,8 @@ static struct shiny_err *read_blocks(struct store *store, struct reading *readin
 			      "SELECT id, count, data FROM events WHERE last_ns >= ?2 AND first_ns "
 			      "<= ?3 AND (?1 = 0 OR id IN "
 			      "(SELECT block FROM events_process WHERE process = ?1)) "
-			      "AND id > ?4 AND (?5 = 0 OR id <= ?5) ORDER BY id",
+			      "AND id > ?4 AND (?5 = 0 OR id <= ?5) AND " STORE_EVENTS_READ
+			      " ORDER BY id",
 			      &query));
 	query_bind_number(query, 1, reading->process);
 	query_bind_number(query, 2, reading->from > INT64_MAX ? INT64_MAX : (int64_t)reading->from);

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -192,10 +193,11 @@ static struct shiny_err *write_block(struct store *store, const struct block *bl
 	row_put_number(&row, block->first);
 	row_put_number(&row, block->last);
 	row_put_number(&row, block->count);
+	row_put_number(&row, store->writer->checkpoint);
 	row_put_blob(&row, block->data, block->bytes);
 	SHINY_TRY(row_end(&row));
 
-	uint64_t id = (uint64_t)sqlite3_last_insert_rowid(store->db);
+	uint64_t id = store->writer->last_block = (uint64_t)sqlite3_last_insert_rowid(store->db);
 	for (size_t i = 0; i < block->process_count; i++) {
 		row = row_begin(store, STATEMENT_EVENTS_PROCESS);
 		row_put_number(&row, block->processes[i]);
@@ -252,12 +254,72 @@ struct shiny_err *store_put_events(struct store *store, const struct event *even
 	return NULL;
 }
 
+/* Writes all events that were put. */
+static struct shiny_err *end_blocks(struct store *store)
+{
+	struct pack_behind *behind = store->writer->behind;
+
+	while (behind && !pack_behind_end(behind))
+		SHINY_TRY(write_blocks(store));
+	return NULL;
+}
+
+struct shiny_err *store_put_checkpoint(struct store *store, uint64_t checkpoint, uint64_t *block)
+{
+	SHINY_TRY(end_blocks(store));
+	store->writer->checkpoint = checkpoint;
+	*block = store->writer->last_block + 1;
+	return NULL;
+}
+
+struct shiny_err *store_put_kept(struct store *store, uint64_t checkpoint, uint32_t process,
+				 const void *data, size_t bytes)
+{
+	struct row_writer row = row_begin(store, STATEMENT_KEPT);
+
+	row_put_number(&row, checkpoint);
+	row_put_number(&row, process);
+	row_put_blob(&row, data, bytes);
+	return row_end(&row);
+}
+
+struct shiny_err *store_keep_from(struct store *store, const struct store_checkpoint *base)
+{
+	/* of a mapping or process the latest sample before it says what was at it */
+	static const char sql[] =
+		"DELETE FROM events WHERE id < %1$" PRIu64 ";"
+		"DELETE FROM events_process WHERE block < %1$" PRIu64 ";"
+		"DELETE FROM kept WHERE checkpoint < %2$" PRIu64 ";"
+		"DELETE FROM residency AS r WHERE ns < %3$" PRIu64 " AND EXISTS (SELECT 1 FROM "
+		"residency n WHERE n.segment = r.segment AND n.malloc = r.malloc AND n.ns > r.ns "
+		"AND n.ns <= %3$" PRIu64 ");"
+		"DELETE FROM memory AS m WHERE ns < %3$" PRIu64 " AND EXISTS (SELECT 1 FROM memory "
+		"n WHERE n.process = m.process AND n.ns > m.ns AND n.ns <= %3$" PRIu64 ")";
+	AUTO_FREE char *gone = mem_format(sql, base->block, base->number, base->time);
+
+	SHINY_TRY(store_put_number(store, "kept_checkpoint", base->number));
+	SHINY_TRY(store_put_number(store, "kept_block", base->block));
+	SHINY_TRY(store_put_number(store, "kept_from_ns", base->time));
+	return db_exec(store, gone, "write");
+}
+
+/* Drops the checkpoints that no reader of a finished session needs; call in a transaction. */
+static struct shiny_err *drop_checkpoints(struct store *store)
+{
+	if (!store->writer->behind)
+		return NULL;
+	return db_exec(store,
+		       "DELETE FROM events_process WHERE block IN (SELECT id FROM events WHERE "
+		       "NOT " STORE_EVENTS_READ "); DELETE FROM events WHERE NOT " STORE_EVENTS_READ
+		       "; DELETE FROM kept",
+		       "finish");
+}
+
 struct shiny_err *store_commit(struct store *store)
 {
 	struct store_writer *w = store->writer;
 
-	while (w->behind && !pack_behind_end(w->behind))
-		SHINY_TRY(write_blocks(store));
+	SHINY_TRY(end_blocks(store));
 	SHINY_TRY(row_put_waiting(store));
 	SHINY_TRY(row_put_image(store));
 	if (!w->in_transaction)
@@ -324,6 +386,8 @@ static struct shiny_err *finish(struct store *store, struct store_totals *totals
 {
 	SHINY_TRY(row_put_statistics(store));
 	SHINY_TRY(store_put_number(store, "complete", 1));
+	SHINY_TRY(end_blocks(store));
+	SHINY_TRY(drop_checkpoints(store));
 	SHINY_TRY(store_commit(store));
 	SHINY_TRY(count_totals(store, totals));
 	row_finalize(store->writer);

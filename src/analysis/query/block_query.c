@@ -82,7 +82,7 @@ static bool note_event(void *context, const struct event *event)
 				       .address = event->address,
 				       .size = event->size,
 				       .born = event->time,
-				       .api = event->api,
+				       .api = event->api & EVENT_API,
 				       .vtable = event->vtable };
 	return true;
 }

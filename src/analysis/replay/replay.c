@@ -339,7 +339,8 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 			       .vtable = vtable,
 			       .thread = e->thread,
 			       .tag = e->tag,
-			       .api = e->api,
+			       .api = e->api & EVENT_API,
+			       .inherited = e->api & EVENT_INHERITED,
 			       .level = e->level,
 			       .realloced = e->kind == EVENT_REALLOC,
 			       .outside = !filter_birth(run->filter, e->time, e->tag),
@@ -364,7 +365,8 @@ static void apply_begin(struct replay_pass *run, struct replay_process *p, const
 	}
 	settle(run, p, e, hash, place);
 	p->bytes += life->size;
-	listeners_birth(&run->to, p, life);
+	if (!life->inherited)
+		listeners_birth(&run->to, p, life);
 }
 
 static void apply_vtable(struct replay_pass *run, struct replay_process *p, const struct event *e,
@@ -556,6 +558,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 					struct replay_pass *run)
 {
 	struct query *q = NULL;
+	uint64_t kept = 0;
 	bool row = false;
 	/* the duration of an unfinished recording is not stored: take the last known time */
 	struct shiny_err *err = store_query(
@@ -563,7 +566,8 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		"SELECT COALESCE((SELECT value FROM session WHERE key = 'duration_ns'), "
 		"MAX((SELECT COALESCE(MAX(last_ns), 0) FROM events), (SELECT COALESCE(MAX(ns), 0) "
 		"FROM memory))), "
-		"(SELECT COALESCE(SUM(count), 0) FROM events)",
+		"(SELECT COALESCE(SUM(count), 0) FROM events), "
+		"COALESCE((SELECT value FROM session WHERE key = 'kept_from_ns'), 0)",
 		&q);
 
 	if (!err)
@@ -571,6 +575,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	if (!err && row) {
 		run->replay.duration = (uint64_t)query_number(q, 0);
 		run->total = (uint64_t)query_number(q, 1);
+		kept = (uint64_t)query_number(q, 2);
 	}
 	query_end(q);
 	q = NULL;
@@ -599,6 +604,8 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		p->start = (uint64_t)query_number(q, 2);
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->replay.duration;
 		p->forked = (uint64_t)query_number(q, 4);
+		if (p->forked <= kept) /* what it brought along is among the events */
+			p->forked = 0;
 		p->wanted = query_number(q, 5) != 0;
 		p->early = query_number(q, 6) != 0;
 		p->sample = (uint64_t)query_number(q, 7);

@@ -327,8 +327,14 @@ static struct shiny_err *add_facts(struct store *store, struct headlines *h)
 struct shiny_err *headlines_load(struct store *store, unsigned level, struct headlines *out)
 {
 	SHINY_CLEANUP(headlines_deinit) struct headlines found = { 0 };
-	uint64_t sample, changes;
+	uint64_t sample, changes, from, duration;
 
+	SHINY_TRY(contents_kept(store, &from, &duration));
+	if (from)
+		add(&found, "kept", NULL,
+		    mem_format("kept: the last %s of %s; older is in sums",
+			       units_time(UNITS_BUF, duration - from),
+			       units_time(UNITS_BUF, duration)));
 	SHINY_TRY(contents_sample(store, &sample, &changes));
 	if (sample)
 		add(&found, "sample", NULL,

@@ -8,6 +8,7 @@
  *   crashed        processes ended by a signal that programs get for their own mistakes
  *   killed         the first process, ended by another signal; others, by SIGKILL
  *   not_finished   the file ends at the last commit
+ *   kept           events are of the last part of its time (SHINY_KEEP)
  *   sample         the blocks are a sample (SHINY_SAMPLE): then frees are not looked at
  *   frees          double frees, frees by the wrong function, sized deletes of the wrong size
  *   not_recorded   programs that were started and are not in the session

@@ -70,6 +70,8 @@ struct shiny_err *losses_load(struct store *store, struct losses *out)
 	if (!err && losses.incomplete)
 		err = contents_event_count(store, &losses.events);
 	if (!err)
+		err = contents_kept(store, &losses.kept_from, &losses.duration);
+	if (!err)
 		err = contents_sample(store, &losses.sample, &losses.sample_changes);
 	if (err)
 		return err;

@@ -25,6 +25,8 @@ struct losses {
 	bool incomplete;       /* the recording was not finished: the file ends at the last
 	                        * commit, */
 	uint64_t events;       /* in the file; 0: the recording is complete */
+	uint64_t kept_from, duration; /* ns: only events from kept_from on were kept, of so much
+	                               * time; 0: all were */
 	uint64_t sample;       /* mean of the sample, bytes; 0: all blocks were recorded */
 	uint64_t sample_changes; /* of the mean, by its budget; `sample` is the largest */
 };

@@ -20,6 +20,8 @@ const struct field losses_fields[] = {
 		  "it; the largest mean" },
 	{ FIELD_COUNT("sample_changes", struct losses, sample_changes), .optional = true,
 	  .help = "how often SHINY_BUDGET changed the mean: view v_sample_rates has the changes" },
+	{ FIELD_TIME("kept_from_ns", struct losses, kept_from), .optional = true,
+	  .help = "SHINY_KEEP: only events from then on were kept, and older ones are in sums" },
 	{ FIELD_COUNT("lost", struct losses, lost), .help = "the sum of all losses" },
 	{ FIELD_WORKED_OUT("complete", FLAG, get_complete),
 	  .help = "the recording was finished" },

@@ -238,17 +238,6 @@ static void print_csv(FILE *out, const struct activity *a)
 		csv_series(out, a, &a->processes[i]);
 }
 
-static struct shiny_err *interval_of(const struct ctl *ctl, uint64_t *interval)
-{
-	const char *text = ctl->options.text[OPT_INTERVAL];
-
-	*interval = 0;
-	if (ctl->options.given[OPT_INTERVAL] && (!units_parse_time(text, interval) || !*interval))
-		return shiny_err(SHINY_ERR_USAGE,
-				 "activity: --interval %s: not a time such as 100ms", text);
-	return NULL;
-}
-
 static struct shiny_err *print_activity(struct ctl *ctl, const struct answer *answer)
 {
 	const struct activity *a = answer->result;
@@ -275,10 +264,8 @@ static struct shiny_err *load_activity(struct ctl *ctl, struct store *store,
 	const bool *given = ctl->options.given;
 	unsigned flags = ACTIVITY_PROGRESS | (given[OPT_CSV] ? 0 : ACTIVITY_PHASE_ROWS) |
 			 (given[OPT_FULL_NAMES] ? ACTIVITY_FULL_NAMES : 0);
-	uint64_t interval;
 
-	SHINY_TRY(interval_of(ctl, &interval));
-	return activity_load(store, filter, interval, flags, result);
+	return activity_load(store, filter, ctl->options.number[OPT_INTERVAL], flags, result);
 }
 VERB_BODY_DEINIT(struct activity, activity_deinit)
 

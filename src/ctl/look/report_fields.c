@@ -18,7 +18,7 @@ FIELD_SKIP(is_well, struct finding, r->state == FINDING_OK)
 #define ROLE struct hotspot_role
 static const struct field headline_fields[] = {
 	{ FIELD_TEXT("kind", struct headline, kind),
-	  .help = "sample, crashed, killed, not_finished, frees, not_recorded or narrowed" },
+	  .help = "kept, sample, crashed, killed, not_finished, frees, not_recorded or narrowed" },
 	{ FIELD_TEXT("text", struct headline, text), .help = "the fact" },
 	{ FIELD_TEXT("verb", struct headline, verb), .help = "which says more; null: none" },
 	FIELD_LAST

@@ -75,7 +75,7 @@ static void put_option(struct json *json, enum verb_id verb, enum option_id opti
 	static const char *const types[] = {
 		[VALUE_FLAG] = "boolean", [VALUE_TEXT] = "string",  [VALUE_CHOICE] = "string",
 		[VALUE_COUNT] = "integer", [VALUE_BYTES] = "integer", [VALUE_SHARE] = "string",
-		[VALUE_BUDGET] = "string",
+		[VALUE_BUDGET] = "string",  [VALUE_TIME] = "string",
 	};
 	const struct option_spec *spec = &option_specs[option];
 	AUTO_FREE char *sentence = NULL, *text = NULL;

@@ -25,7 +25,7 @@
 #include "push_http.h"
 #include "push_work.h"
 
-#define EVERY "15s" /* as Pyroscope's own agents do */
+#define SECOND UINT64_C(1000000000)
 enum { LAST_TRIES = 3, LAST_PAUSE_MS = 500 }; /* of the last profile */
 enum { LOOK_MS = 200 }; /* between two looks whether the recording has ended */
 enum { UNREAD_MOST = 3 };
@@ -89,14 +89,6 @@ static struct shiny_err *read_labels(const char *names, unsigned *out)
 		*out |= 1u << k;
 	}
 	return NULL;
-}
-
-static struct shiny_err *read_every(const char *text, uint64_t *ns)
-{
-	if (units_parse_time(text, ns) && *ns >= 1000000000)
-		return NULL;
-	return shiny_err(SHINY_ERR_USAGE,
-			 "push: --every %s: not a time such as 15s, of 1s at least", text);
 }
 
 /* Finds the session; of a directory whose sidecar is about to start, waits for it. */
@@ -237,7 +229,11 @@ static struct shiny_err *cmd_push(struct ctl *ctl)
 
 	if (!*url)
 		return shiny_err(SHINY_ERR_USAGE, "push: --to URL, or SHINY_PUSH, is missing");
-	SHINY_TRY(read_every(o->given[OPT_EVERY] ? o->text[OPT_EVERY] : EVERY, &push.every));
+	/* 15 s is what Pyroscope's own agents take */
+	push.every = o->given[OPT_EVERY] ? o->number[OPT_EVERY] : 15 * SECOND;
+	if (push.every < SECOND)
+		return shiny_err(SHINY_ERR_USAGE, "push: --every %s: it takes 1s at least",
+				 o->text[OPT_EVERY]);
 	SHINY_TRY(read_labels(o->text[OPT_LABELS], &wish.labels.kinds));
 	SHINY_TRY(push_http_open(url, *headers ? headers : NULL, &push.http));
 	signal(SIGPIPE, SIG_IGN);

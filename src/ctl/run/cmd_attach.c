@@ -245,13 +245,10 @@ static struct shiny_err *cmd_attach(struct ctl *ctl)
 	struct sidecar_options options;
 	struct attach_target target;
 	struct shiny_err *err;
-	uint64_t ns = 0;
+	uint64_t ns = o->number[OPT_FOR];
 	pid_t pid = 0;
 
 	SHINY_TRY(parse_pid(o->operands[0], &pid));
-	if (o->given[OPT_FOR] && (!units_parse_time(o->text[OPT_FOR], &ns) || !ns))
-		return shiny_err(SHINY_ERR_USAGE, "attach: --for %s: not a time such as 30s",
-				 o->text[OPT_FOR]);
 	SHINY_TRY(program_library(o->text[OPT_LIBRARY], library));
 	env_complain(environ, stderr);
 	err = attach_look(pid, library, &target);

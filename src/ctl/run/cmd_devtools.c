@@ -118,17 +118,13 @@ static struct shiny_err *cmd_devtools(struct ctl *ctl)
 {
 	const char *path = ctl->options.operands[1];
 	struct devtools *devtools;
-	uint64_t port, period = 0;
+	uint64_t port;
 	bool complete = false;
 	struct shiny_err *err;
 
 	if (!units_parse_count(ctl->options.operands[0], &port) || !port || port > UINT16_MAX)
 		return shiny_err(SHINY_ERR_USAGE, "devtools: %s: not a port, 1 to 65535",
 				 ctl->options.operands[0]);
-	if (ctl->options.given[OPT_EVERY] &&
-	    (!units_parse_time(ctl->options.text[OPT_EVERY], &period) || !period))
-		return shiny_err(SHINY_ERR_USAGE, "devtools: --every %s: not a time such as 5s",
-				 ctl->options.text[OPT_EVERY]);
 	confine_verb(&ctl->options, CONFINE_BROWSER, NULL, 0);
 	err = is_complete(path, &complete);
 	if (!err && complete)
@@ -138,7 +134,7 @@ static struct shiny_err *cmd_devtools(struct ctl *ctl)
 				  path),
 			"give the file of the recording that is under way");
 	if (!err)
-		err = devtools_create(period, (uint16_t)port, &devtools);
+		err = devtools_create(ctl->options.number[OPT_EVERY], (uint16_t)port, &devtools);
 	if (err)
 		return err;
 	err = take(ctl, devtools, path);

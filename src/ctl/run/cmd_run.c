@@ -130,15 +130,11 @@ static struct shiny_err *prepare_devtools(struct run *run, const struct program_
 {
 	static char flag[] = "--remote-debugging-pipe";
 	const struct options *o = run->options;
-	uint64_t period = 0;
+	uint64_t period = o->number[OPT_DEVTOOLS_EVERY];
 
 	if (!o->given[OPT_DEVTOOLS] && !o->given[OPT_DEVTOOLS_EVERY] &&
 	    !o->given[OPT_DEVTOOLS_PORT])
 		return NULL;
-	if (o->given[OPT_DEVTOOLS_EVERY] &&
-	    (!units_parse_time(o->text[OPT_DEVTOOLS_EVERY], &period) || !period))
-		return shiny_err(SHINY_ERR_USAGE, "run: --devtools-every %s: not a time such as 5s",
-				 o->text[OPT_DEVTOOLS_EVERY]);
 	if (o->given[OPT_DEVTOOLS_PORT])
 		return devtools_create(period, (uint16_t)o->number[OPT_DEVTOOLS_PORT],
 				       &run->devtools);

@@ -23,6 +23,7 @@ struct sidecar_options recording_options(const struct options *o, const char *di
 		.budget = (int64_t)(o->given[OPT_SAMPLE_BUDGET] ? o->number[OPT_SAMPLE_BUDGET]
 							  : env_number(ENV_SHINY_BUDGET)),
 		.snapshot = env_text(ENV_SHINY_SNAPSHOT),
+		.keep = o->given[OPT_KEEP] ? o->number[OPT_KEEP] : env_number(ENV_SHINY_KEEP),
 		.watch_accesses = strstr(env_text(ENV_SHINY_ACCESS), "watch") != NULL,
 		.page_accesses = strstr(env_text(ENV_SHINY_ACCESS), "pages") != NULL,
 		.merge_ns = SIDECAR_MERGE_NS,

@@ -39,6 +39,10 @@ struct output {
 	bool has_snapshots;
 	VEC(struct watched_end) watched_ends; /* for access/watches.h */
 	VEC(struct store_root) variables;     /* roots of snapshots that have no names yet */
+	struct {
+		uint64_t count, next; /* checkpoints so far; ns of the next one */
+		VEC(struct store_checkpoint) later; /* than that with which readers begin */
+	} kept; /* for checkpoint.h */
 	struct ids ids;
 	struct classes classes;
 	struct texts tags;  /* names; index + 1 is the id in table tag */

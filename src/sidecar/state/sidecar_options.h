@@ -40,6 +40,8 @@ struct sidecar_options {
 	int64_t budget; /* of a sample: parts per million of processor time; negative: blocks a
 	                 * second; 0: none (sample_budget.h) */
 	const char *snapshot;   /* SHINY_SNAPSHOT; NULL: "" */
+	uint64_t keep;          /* ns of events that the session keeps; 0: all (SHINY_KEEP) */
+	bool growing;           /* a recovery's: the recording goes on */
 	bool watch_accesses;    /* record which live blocks are used (access/watches.h) */
 	bool page_accesses;     /* record which pages are touched (access/page_uses.h) */
 	uint64_t merge_ns;      /* ns after which a merge is cut; SIDECAR_MERGE_NS */

@@ -222,9 +222,9 @@ static void pass_peak(struct sums_walk *w, struct total_peak *peak)
 static void pass_part(struct sums_walk *w, struct total_part **part)
 {
 	const struct process *p =
-		*part ? (const struct process *)((const char *)*part -
-						 offsetof(struct process, stats.live))
-		      : NULL;
+		w->out && *part ? (const struct process *)((const char *)*part -
+							   offsetof(struct process, stats.live))
+				: NULL;
 	uint32_t id = pass_id(w, p ? p->id : 0, w->session->people.all.count);
 
 	if (!w->out)

@@ -111,12 +111,24 @@ static void put_sums(struct session *session, uint64_t number)
 	free(sums.bytes.at);
 }
 
+/* Returns when something happened last, ns. */
+static uint64_t last_event(const struct session *session)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < session->people.all.count; i++)
+		if (session->people.all.at[i]->last > last)
+			last = session->people.all.at[i]->last;
+	return last ? ticks_ns(&session->output.ticks, last) : 0;
+}
+
 /* Lets readers begin with the latest checkpoint that is old enough. */
-static void move_on(struct output *output, uint64_t keep, uint64_t now)
+static void move_on(struct output *output, uint64_t keep, uint64_t last)
 {
 	size_t old = 0;
 
-	while (old < output->kept.later.count && now - output->kept.later.at[old].time >= keep)
+	while (old < output->kept.later.count && last >= keep &&
+	       output->kept.later.at[old].time <= last - keep)
 		old++;
 	if (!old)
 		return;
@@ -129,9 +141,10 @@ static void move_on(struct output *output, uint64_t keep, uint64_t now)
 void checkpoint_take(struct session *session)
 {
 	struct output *output = &session->output;
-	uint64_t keep = session->options->keep, now;
+	uint64_t keep = session->options->keep, now, last;
 	struct store_checkpoint made = { .number = output->kept.count + 1 };
 	struct live_blocks blocks = { 0 };
+	size_t later = output->kept.later.count;
 	uint64_t rest;
 
 	if (!keep || !session->options->with_events || !output->store || output->err ||
@@ -141,6 +154,9 @@ void checkpoint_take(struct session *session)
 	/* a child that has not got its parent's blocks yet would not be carried with them */
 	if (now < output->kept.next || session->people.next_fork != UINT64_MAX)
 		return;
+	last = last_event(session);
+	if (later && last < output->kept.later.at[later - 1].time)
+		return; /* nothing has happened since */
 	OUTPUT_PUT(output, store_put_number, "keep_ns", keep);
 	OUTPUT_PUT(output, store_put_checkpoint, made.number, &made.block);
 	find_blocks(session, &blocks);
@@ -152,5 +168,5 @@ void checkpoint_take(struct session *session)
 	*vec_push(&output->kept.later) = made;
 	output->kept.count++;
 	output->kept.next = now + keep / CHECKPOINTS;
-	move_on(output, keep, now);
+	move_on(output, keep, last);
 }

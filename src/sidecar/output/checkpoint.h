@@ -6,12 +6,13 @@
  * Runs: sidecar. Signals: no. Allocates: 48 bytes a live block, for a moment. Threads: one.
  *
  * Four times in the time that is kept, with a commit, the sidecar writes a checkpoint: the sums so
- * far (carried_sums.h), and the live blocks as events, born when they were (EVENT_CARRIED). Once a
- * checkpoint is as old as the events that are kept, readers begin with it, and what only events
+ * far (carried_sums.h), and the live blocks as events, born when they were (EVENT_CARRIED). Once
+ * the last event is that time behind a checkpoint, readers begin with it, and what only events
  * before it needed is deleted: SQLite writes later rows where these were. So the file holds events
- * of one to one and a quarter of that time, and at most five times the live blocks. Readers replay
- * as always: nothing but the first blocks' marks is new to them. A sidecar that is killed leaves a
- * file with a checkpoint in it, as it leaves any (recover.h).
+ * of one to one and a quarter of that time, and at most five times the live blocks; a program that
+ * stands still, or has ended, keeps its last ones. Readers replay as always: nothing but the first
+ * blocks' marks is new to them. A sidecar that is killed leaves a file with a checkpoint in it, as
+ * it leaves any (recover.h).
  *
  * Rejected: moving the beginning on by one block of events at a time. That needs a second registry
  * of the live blocks then, and each event once more.

@@ -489,6 +489,7 @@ struct shiny_err *page_losses_put(struct json *json, struct store *store)
 	SHINY_TRY(coverage_load(store, &coverage));
 	json_number(json, "sample", losses.sample);
 	json_number(json, "sample_changes", losses.sample_changes);
+	json_number(json, "kept_from_ns", losses.kept_from);
 	json_number(json, "lost", losses.lost);
 	json_bool(json, "complete", !losses.incomplete);
 	json_array(json, "losses");

@@ -15,8 +15,8 @@ static void *made[1 << 16];
 static int count, rounds;
 static int to_child[2], from_child[2];
 
-struct bird {
-	virtual ~bird() {}
+struct kept_bird {
+	virtual ~kept_bird() {}
 	long feathers[3];
 };
 
@@ -41,10 +41,10 @@ SITE void *keep_grown(void *old, size_t n)
 	ledger::begin("keep_grown", p, n, nullptr, false, old != nullptr);
 	return p;
 }
-SITE bird *keep_bird()
+SITE kept_bird *keep_bird()
 {
-	bird *b = new bird;
-	ledger::alloced("keep_bird", b, sizeof(bird), "bird");
+	kept_bird *b = new kept_bird;
+	ledger::alloced("keep_bird", b, sizeof(kept_bird), "kept_bird");
 	return b;
 }
 MAKER(keep_child)
@@ -60,7 +60,7 @@ static void give(void *p)
 static void round()
 {
 	static void *grown[BLOCKS];
-	static bird *birds[4096];
+	static kept_bird *birds[4096];
 	static int bird_count;
 
 	for (int i = 0; i < BLOCKS; i++) {

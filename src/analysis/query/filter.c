@@ -268,6 +268,20 @@ static struct shiny_err *find_moment(struct store *store, const char *text, uint
 	return err || found ? err : no_such(store, "mark", text);
 }
 
+struct shiny_err *filter_reaches(struct store *store, const char *option, uint64_t time)
+{
+	uint64_t from, duration;
+
+	SHINY_TRY(contents_kept(store, &from, &duration));
+	if (time >= from)
+		return NULL;
+	return shiny_err_advise(shiny_err(SHINY_ERR_USAGE,
+					  "%s: %s after the start is before the events that were "
+					  "kept (SHINY_KEEP)",
+					  option, units_time(UNITS_BUF, time)),
+				"they begin %s after the start", units_time(UNITS_BUF, from));
+}
+
 struct shiny_err *filter_between(struct store *store, const char *range, struct filter *filter)
 {
 	const char *dots = strstr(range, "..");
@@ -290,6 +304,8 @@ struct shiny_err *filter_between(struct store *store, const char *range, struct 
 					"--between '%s': its end is not behind its beginning",
 					range);
 	}
+	if (!err && (*from || dots[2]))
+		err = filter_reaches(store, "--between", *from ? filter->from : filter->to);
 	free(from);
 	return err;
 }

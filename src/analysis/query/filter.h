@@ -85,6 +85,9 @@ SHINY_MUST_CHECK struct shiny_err *filter_load(struct store *store,
 /* Selects tags. `names`: separated by commas, with * and ? as wildcards; "-": no tag. */
 SHINY_MUST_CHECK struct shiny_err *filter_tags(struct store *store, const char *names,
 					       struct filter *filter);
+/* Refuses a time before the events that were kept (SHINY_KEEP): a usage error of `option`. */
+SHINY_MUST_CHECK struct shiny_err *filter_reaches(struct store *store, const char *option,
+						  uint64_t time);
 /*
  * Selects an interval. `range`: "FROM..TO", each a mark's name or a time since the session's start
  * such as 2.5s; without FROM from the beginning, without TO to the end. Of marks with the same name

@@ -115,6 +115,7 @@ struct replay {
 	uint64_t duration; /* of the session, ns */
 	uint64_t events;   /* number so far */
 	uint64_t now;      /* latest time of an event so far */
+	uint64_t kept;     /* ns from which on the events were kept (SHINY_KEEP); 0: all were */
 };
 
 #endif

@@ -386,15 +386,17 @@ static void apply_vtable(struct replay_pass *run, struct replay_process *p, cons
 static void apply(struct replay_pass *run, const struct event *e, struct replay_process *p,
 		  uint32_t hash)
 {
+	uint64_t time = event_is_carried(e) ? run->replay.kept : e->time;
+
 	if (p && !p->told)
 		begin_telling(run, p, e->time);
-	if (e->time > run->next_moment)
-		moments_until(run, e->time);
+	if (time > run->next_moment)
+		moments_until(run, time);
 	if (e->time > run->next_fork)
 		fork_until(run, e->time);
 	run->replay.events++;
-	if (e->time > run->replay.now)
-		run->replay.now = e->time;
+	if (time > run->replay.now)
+		run->replay.now = time;
 	if (!p)
 		return;
 	switch (e->kind) {
@@ -558,7 +560,6 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 					struct replay_pass *run)
 {
 	struct query *q = NULL;
-	uint64_t kept = 0;
 	bool row = false;
 	/* the duration of an unfinished recording is not stored: take the last known time */
 	struct shiny_err *err = store_query(
@@ -575,7 +576,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 	if (!err && row) {
 		run->replay.duration = (uint64_t)query_number(q, 0);
 		run->total = (uint64_t)query_number(q, 1);
-		kept = (uint64_t)query_number(q, 2);
+		run->replay.kept = (uint64_t)query_number(q, 2);
 	}
 	query_end(q);
 	q = NULL;
@@ -604,7 +605,7 @@ static struct shiny_err *load_processes(struct store *store, const struct filter
 		p->start = (uint64_t)query_number(q, 2);
 		p->end = query_number(q, 3) ? (uint64_t)query_number(q, 3) : run->replay.duration;
 		p->forked = (uint64_t)query_number(q, 4);
-		if (p->forked <= kept) /* what it brought along is among the events */
+		if (p->forked <= run->replay.kept) /* what it brought along is among the events */
 			p->forked = 0;
 		p->wanted = query_number(q, 5) != 0;
 		p->early = query_number(q, 6) != 0;

@@ -21,7 +21,7 @@
  * Garbage-collected objects, however, are resized in place, and moved by the collector.
  *
  * Where older events were dropped (SHINY_KEEP), the blocks that lived then come first, as births at
- * their times, of no thread; forks before that are in them.
+ * their times, of no thread; forks before that are in them. Moments before that come before them.
  *
  * A filter with an interval or tags (filter.h) selects the blocks that were born in it; observers
  * see their deaths whenever they come.

@@ -81,15 +81,18 @@ static void look(struct activity_tally *t, uint64_t time)
 	}
 }
 
-static void born(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live)
+static void born(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live,
+		 uint64_t kept)
 {
-	t->now.allocs += blocks;
-	t->now.alloc_bytes += life->size * blocks;
+	if (life->birth >= kept) {
+		t->now.allocs += blocks;
+		t->now.alloc_bytes += life->size * blocks;
+	}
 	if (!live)
 		return;
 	t->now.blocks += blocks;
 	t->now.bytes += life->size * blocks;
-	look(t, life->birth);
+	look(t, life->birth > kept ? life->birth : kept);
 }
 
 static void died(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live)
@@ -109,8 +112,8 @@ static void activity_on_birth(void *context, const struct replay_process *p,
 	struct activity_tally *t = tally_of(r, p);
 	uint64_t blocks = replay_weight(p, life);
 
-	born(t, life, blocks, !t->ended);
-	born(&r->total, life, blocks, !t->ended);
+	born(t, life, blocks, !t->ended, p->replay->kept);
+	born(&r->total, life, blocks, !t->ended, p->replay->kept);
 	if (r->with_pages)
 		page_counts_add(&r->pages, p->id, life);
 }
@@ -328,6 +331,7 @@ static struct shiny_err *record(struct store *store, const struct filter *filter
 	while (!err && r.at < r.count) /* the last one, and those after all events */
 		put_points(&r);
 	a->total = r.total.series;
+	a->kept = r.replay ? r.replay->kept : 0;
 	a->total.end = a->duration;
 	a->processes = mem_zero(r.process_count + 1, sizeof(*a->processes));
 	for (size_t i = 0; i < r.process_count; i++) {

@@ -52,6 +52,9 @@ struct activity_series {
 };
 struct activity {
 	uint64_t duration, interval; /* ns */
+	uint64_t kept; /* ns from which on the events were kept (SHINY_KEEP): nothing is known of
+			* intervals before, and blocks from before are live then, not born; 0: all
+			* were */
 	size_t count;                /* number of intervals; the last one may be shorter */
 	struct activity_series total;
 	struct activity_series *processes; /* those with blocks, by id */

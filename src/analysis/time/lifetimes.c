@@ -7,6 +7,7 @@
 
 #include "../../base/mem.h"
 #include "../../base/text.h"
+#include "../../store/contents.h"
 
 #define SHORT_SHARE  0.01
 #define MIDDLE_SHARE 0.5
@@ -212,15 +213,22 @@ static struct shiny_err *load(struct store *store, const struct filter *filter,
 					    .death = count_death,
 					    .resize = count_resize };
 	SHINY_CLEANUP(lifetimes_deinit) struct lifetimes lifetimes = { 0 };
+	struct filter kept = *filter; /* of older blocks only those that lived long are known */
+	uint64_t from = 0, end;
 	struct shiny_err *err = session_duration(store, &lifetimes.duration);
 
 	counting.duration = lifetimes.duration;
+	if (!err)
+		err = contents_kept(store, &from, &end);
+	if (!err && from > kept.from)
+		kept.from = from;
+	lifetimes.length = filter_length(&kept, lifetimes.duration);
 	if (!err)
 		err = groups_load(store, ask->by, ask->full_names, &groups);
 	if (!err) {
 		lifetimes.count = groups.count;
 		lifetimes.rows = counting.rows = mem_zero(groups.count, sizeof(*lifetimes.rows));
-		err = replay_run(store, filter, &observer, 1,
+		err = replay_run(store, &kept, &observer, 1,
 				 ask->progress ? "following every block" : NULL);
 	}
 	if (!err) {

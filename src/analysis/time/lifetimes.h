@@ -50,6 +50,7 @@ struct lifetimes {
 	struct lifetime_row total; /* sum of the rows that match; name NULL */
 	struct distribution_octaves octaves; /* of the total's ages */
 	uint64_t duration;         /* of the session, ns */
+	uint64_t length;           /* of the part of it in which the blocks began, ns */
 };
 
 enum lifetimes_order {

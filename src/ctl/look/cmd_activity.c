@@ -53,6 +53,7 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 {
 	const struct activity_series *t = &a->total;
 	const struct activity_point *end = &t->points[a->count - 1];
+	uint64_t length = a->duration - a->kept;
 
 	fprintf(ctl->style.out,
 		"%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n",
@@ -64,9 +65,9 @@ static void print_answer(const struct ctl *ctl, const struct activity *a)
 	fprintf(ctl->style.out, "%s (%s) and %s in %s: %s and %s a second\n",
 		units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
 		units_bytes(UNITS_BUF, t->alloc_bytes),
-		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, a->duration),
-		units_count(UNITS_BUF, activity_per_second(t->allocs, a->duration)),
-		units_count(UNITS_BUF, activity_per_second(t->frees, a->duration)));
+		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, length),
+		units_count(UNITS_BUF, activity_per_second(t->allocs, length)),
+		units_count(UNITS_BUF, activity_per_second(t->frees, length)));
 }
 
 static void print_series(const struct ctl *ctl, const struct activity *a)

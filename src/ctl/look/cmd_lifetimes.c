@@ -88,7 +88,7 @@ static void print_ends(const struct ctl *ctl, const struct lifetimes *l)
 		units_noun(UNITS_NOUN_BUF, t->began.blocks, "block"),
 		units_bytes(UNITS_BUF, t->began.bytes),
 		estimated_margin(ESTIMATED_MARGIN_BUF, t->began.bytes, t->began.bytes_variance),
-		units_time(UNITS_BUF, l->duration));
+		units_time(UNITS_BUF, l->length));
 	fprintf(ctl->style.out, "  destroyed %s, reused %s, persistent %s",
 		units_share(UNITS_BUF, (double)t->destroyed, (double)t->began.blocks),
 		units_share(UNITS_BUF, (double)t->reused, (double)t->began.blocks),

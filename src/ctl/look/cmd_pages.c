@@ -292,6 +292,8 @@ static struct shiny_err *load_pages(struct ctl *ctl, struct store *store,
 	struct pages *pages = result;
 
 	SHINY_TRY(moment_of(ctl->options.text[OPT_AT], &ask));
+	if (ask.at == PAGES_AT_TIME)
+		SHINY_TRY(filter_reaches(store, "pages: --at", ask.time));
 	SHINY_TRY(pages_load(store, filter, &ask, pages));
 	for (size_t i = 0; i < pages->count; i++)
 		pages->processes[i].mapped = map;

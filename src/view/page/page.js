@@ -115,7 +115,8 @@ function showCards(sums) {
   cards('cards', [
     ...firstMeasure() === 'peak' ? [peak, end] : [end, peak],
     ['Allocated', bytes(sums.bytes), `${noun(sums.allocs, 'allocation')}`],
-    ['Freed', count(sums.freed), 'blocks'],
+    ['Freed', count(sums.freed), data.kept_from_ns
+      ? `blocks since ${time(data.kept_from_ns)}, of which events were kept` : 'blocks'],
     ['Half of the blocks live less than', time(sums.median), 'of those that ended'],
     ['Of the session', share(sums.bytes, all.bytes), 'of all bytes allocated']]);
 }

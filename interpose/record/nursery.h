@@ -12,13 +12,15 @@
  *   Any thread that allocates puts its block in and thereby pushes another out, which it reads; any
  *   thread that frees takes its block out.
  *
- *   entry   63 ── 49  48 47    46 ───────── 3   2   1      0
- *            birth   OBJECT    block address  TWO ORPHAN BUSY
- *   An entry of 0 is empty. TWO: the block has a second word. Birth: bits 4 to 18 of the ticks at
+ *   entry   63  62 ── 49  48 47    46 ───────── 3   2   1      0
+ *           1    birth    OBJECT    block address  TWO ORPHAN BUSY
+ *   An entry of 0 is empty, and no other one is an address: a leak checker in the program looks for
+ *   those in all variables. TWO: the block has a second word. Birth: bits 4 to 17 of the ticks at
  *   which it was allocated. They distinguish it from a later block at its address, which may enter
  *   between a pusher's look at the entry and the mark, and would be read too young, and counted as
  *   its predecessor. Two blocks of one address are born more than 16 ticks apart; if they are a
- *   multiple of half a million ticks apart, which is one such case in 32,768, it is not noticed.
+ *   multiple of a quarter of a million ticks apart, which is one such case in 16,384, it is not
+ *   noticed.
  *   OBJECT, if not 0: the block is a run time's object, or may be, with a type object instead of a
  *   vptr; it has 2, 4 or 6 words at least. No other thread may free such a block: its freer waits
  *   for a reader, who is never interrupted for long.
@@ -68,7 +70,7 @@ static inline uint32_t si_nursery_slot(const void *block)
 			  (64 - SI_NURSERY_BITS));
 }
 
-enum { SI_BIRTH_BITS = 15, SI_BIRTH_FROM = 4, SI_OBJECT_SHIFT = 47, SI_OBJECT_MOST = 3 };
+enum { SI_BIRTH_BITS = 14, SI_BIRTH_FROM = 4, SI_OBJECT_SHIFT = 47, SI_OBJECT_MOST = 3 };
 #define SI_NURSERY_BLOCK \
 	(((UINT64_C(1) << SI_OBJECT_SHIFT) - 1) & ~(uint64_t)(SI_BUSY | SI_ORPHAN | SI_TWO))
 #define SI_NURSERY_OBJECT(entry) ((unsigned)((entry) >> SI_OBJECT_SHIFT) & SI_OBJECT_MOST)
@@ -76,8 +78,8 @@ enum { SI_BIRTH_BITS = 15, SI_BIRTH_FROM = 4, SI_OBJECT_SHIFT = 47, SI_OBJECT_MO
 /* Returns the entry of a block that was allocated at `now`. */
 static inline uint64_t si_nursery_entry(const void *block, size_t size, uint64_t now)
 {
-	return now >> SI_BIRTH_FROM << (64 - SI_BIRTH_BITS) | (uintptr_t)block |
-	       (size >= 2 * sizeof(uint64_t) ? SI_TWO : 0);
+	return UINT64_C(1) << 63 | now >> SI_BIRTH_FROM << (64 - SI_BIRTH_BITS) >> 1 |
+	       (uintptr_t)block | (size >= 2 * sizeof(uint64_t) ? SI_TWO : 0);
 }
 
 /* Returns what an entry has in addition if its block, of two words at least, may be an object of a

@@ -212,6 +212,8 @@ static const char *judge_later(const struct rd *r, const struct event_sums *s)
 {
 	(void)r;
 	(void)s;
+	if (!(si_nursery_entry(&later_read, sizeof(later_read), 0) >> SI_OBJECT_SHIFT))
+		return "an entry is an address, which a leak checker follows";
 	if (!later_read)
 		return "the later block's vptr was not read";
 	if (later_read < later_born)

@@ -116,6 +116,19 @@ static void options_fit(const char *name, size_t question)
 	      "it matches rows and has no --match");
 }
 
+/* The meaning of an option that stands for a variable is not that of another option of its name. */
+static void test_variable(const char *name, const char *text, const struct option_spec *spec,
+			  const struct help_part *part)
+{
+	struct help_part variable;
+
+	if (spec->env < 0 || !help_variable(&env_specs[spec->env], &variable))
+		return;
+	checkf(name, part->text == variable.text ||
+			     (part->text >= text && part->text < text + strlen(text)),
+	       "--%s has another option's meaning", spec->name);
+}
+
 static void test_verb(enum verb_id verb)
 {
 	const char *name = verbs[verb].name, *text = help_text("verbs", name);
@@ -148,9 +161,11 @@ static void test_verb(enum verb_id verb)
 	check(name, help_section(text, "JSON", &parts) == json,
 	      "section JSON against --json and fields");
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		if (option_specs[i].verbs & options_questions(verb))
+		if (option_specs[i].verbs & options_questions(verb)) {
 			checkf(name, help_option(verb, &option_specs[i], &part),
 			       "--%s has no meaning", option_specs[i].name);
+			test_variable(name, text, &option_specs[i], &part);
+		}
 	options_are(name, text, options_questions(verb));
 	see_also_is(name, text);
 }

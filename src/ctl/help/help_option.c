@@ -10,8 +10,8 @@ bool help_option(enum verb_id verb, const struct option_spec *spec, struct help_
 
 	snprintf(term, sizeof(term), "--%s", spec->name);
 	return help_define(help_text("verbs", verbs[verb].name), "OPTIONS", term, out) ||
-	       help_define(help_text("", "options"), "OPTIONS", term, out) ||
-	       (spec->env >= 0 && help_variable(&env_specs[spec->env], out));
+	       (spec->env >= 0 && help_variable(&env_specs[spec->env], out)) ||
+	       help_define(help_text("", "options"), "OPTIONS", term, out);
 }
 
 bool help_variable(const struct env_spec *spec, struct help_part *out)

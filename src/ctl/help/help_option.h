@@ -13,8 +13,9 @@
 
 enum { HELP_TAKES = 240 };
 
-/* Finds the meaning of an option in a verb: in the verb's own text, else in options.txt, else in
- * the text of its variable. false: there is none. */
+/* Finds the meaning of an option in a verb: in the verb's own text, else in the text of its
+ * variable, else in options.txt (--budget is a variable's in run, and JSON's elsewhere). false:
+ * there is none. */
 bool help_option(enum verb_id verb, const struct option_spec *spec, struct help_part *out);
 bool help_variable(const struct env_spec *spec, struct help_part *out);
 

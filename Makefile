@@ -103,7 +103,7 @@ check-all: setup ## the above, both compilers, sanitizers, the long tests
 	$(Q)O=$(O) CC='$(CC)' test/run all
 
 check-suites: PACKAGES := build suites
-check-suites: setup ## programs' own tests, 58 programs, 500 kills and stops, without Shiny and under it, and the Debian package (SUITES='redis git programs stops ...')
+check-suites: setup ## programs' own tests, 58 programs, 500 kills and stops, without Shiny and under it, services attached to, and the Debian package (SUITES='redis git programs stops ...')
 	$(Q)$(MAKE) --no-print-directory $(jobs) SETUP=0 all tests
 	$(Q)O=$(O) test/suites/run $(SUITES)
 

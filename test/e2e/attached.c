@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attached: threads allocate and free all the time, and count what they do.
+ * attached [THREADS, default 8, at most 64]: threads allocate and free all the time, and count what
+ * they do.
  *
  * Each line of standard input is a command, whose answer is one line of output: "count" is answered
  * when all threads stand still, with the sums so far: allocations, bytes, frees, frees of blocks
@@ -14,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 8, BLOCKS = 64 };
+enum { THREADS = 64, BLOCKS = 64 };
+static int threads = 8;
 
 struct attached_sums {
 	unsigned long allocs, bytes, frees, earlier;
@@ -80,10 +82,10 @@ static void stand(void)
 
 	pthread_mutex_lock(&lock);
 	stopping = 1;
-	while (standing < THREADS)
+	while (standing < threads)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < threads; i++) {
 		all.allocs += workers[i].sums.allocs;
 		all.bytes += workers[i].sums.bytes;
 		all.frees += workers[i].sums.frees;
@@ -102,14 +104,16 @@ static void go(void)
 	pthread_mutex_unlock(&lock);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[64];
 	static char in[256], out[256];
 
+	if (argc > 1)
+		threads = atoi(argv[1]);
 	setvbuf(stdin, in, _IOLBF, sizeof(in));
 	setvbuf(stdout, out, _IOLBF, sizeof(out));
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < threads; i++)
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "count\n"))
@@ -126,7 +130,7 @@ int main(void)
 	stopping = 0;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	return 7;
 }

@@ -286,6 +286,28 @@ static void look_at_sections(const struct view *v, const Elf64_Ehdr *h, struct p
 	}
 }
 
+/* The allocator's own messages and file names survive stripping. They are constants: code and
+ * relocations, nearly all of a large file, are not read. */
+static bool has_partition_alloc(const struct view *v, const Elf64_Ehdr *h)
+{
+	const Elf64_Shdr *raw = inside(v, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
+
+	for (unsigned i = 0; raw && i < h->e_shnum; i++) {
+		Elf64_Shdr section;
+		const char *bytes;
+
+		memcpy(&section, raw + i, sizeof(section));
+		if (section.sh_type != SHT_PROGBITS ||
+		    (section.sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != SHF_ALLOC)
+			continue;
+		bytes = inside(v, section.sh_offset, section.sh_size);
+		if (bytes && (memmem(bytes, section.sh_size, "partition_alloc", 15) ||
+			      memmem(bytes, section.sh_size, "PartitionAlloc", 14)))
+			return true;
+	}
+	return false;
+}
+
 static void look_at_elf(const struct view *v, struct program_look *out)
 {
 	const Elf64_Ehdr *h = (const void *)v->at;
@@ -318,11 +340,7 @@ static void look_at_elf(const struct view *v, struct program_look *out)
 	look_at_sections(v, h, out, &own_malloc);
 	if (!own_malloc)
 		return;
-	/* the allocator's own messages and file names survive stripping */
-	out->malloc = memmem(v->at, v->bytes, "partition_alloc", 15) ||
-				      memmem(v->at, v->bytes, "PartitionAlloc", 14)
-			      ? PROGRAM_MALLOC_PARTITION
-			      : PROGRAM_MALLOC_OWN;
+	out->malloc = has_partition_alloc(v, h) ? PROGRAM_MALLOC_PARTITION : PROGRAM_MALLOC_OWN;
 }
 
 /* Copies the word at `at` of a script's first line; returns where it ends. */

@@ -27,10 +27,14 @@ static uint64_t cpu_ns(void)
 
 /* ---- when ---- */
 
-static void earn(struct mappings_watch *watch, uint64_t wall)
+static void earn(struct mappings_watch *watch, const struct people *people, uint64_t wall)
 {
+	uint64_t share = people->running.count && people->running.at[0]->ring->sample
+				 ? MEMORY_SHARE_SAMPLED
+				 : MEMORY_SHARE;
+
 	if (watch->credit_wall)
-		watch->credit += (int64_t)((wall - watch->credit_wall) / MEMORY_SHARE);
+		watch->credit += (int64_t)((wall - watch->credit_wall) / share);
 	if (watch->credit > MEMORY_CREDIT)
 		watch->credit = MEMORY_CREDIT;
 	watch->credit_wall = wall;
@@ -212,7 +216,7 @@ void mappings_take_sample(struct session *session)
 	if (!watch->period || session->options->leftover || session->output.ticks.foreign ||
 	    !session->output.store)
 		return;
-	earn(watch, wall);
+	earn(watch, &session->people, wall);
 	p = watch->credit > 0 && watch->sample_state == SAMPLE_NONE ? choose(&session->people, wall)
 								    : NULL;
 	if (!p)

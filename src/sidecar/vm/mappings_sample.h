@@ -14,8 +14,9 @@
  * the kernel does not provide the list at once (errands.h), a later round is the sample's moment.
  *
  * The cost. Reading the list of a Chromium process takes 5 to 10 ms (bench/run samples), for which
- * the loop waits. So samples are paid from an account that earns 2 % of the time; with many or
- * large processes, samples become rarer, and those not sampled for longest are first. A process
+ * the loop waits. So samples are paid from an account that earns 2 % of the time, 0.25 % beside a
+ * sample of the heap (SHINY_SAMPLE); with many or large processes, samples become rarer, and those
+ * not sampled for longest are first. A process
  * without new page faults, sizes and records since its last sample is not read again: that sample's
  * sums are written once more. A process is sampled soon after its start too, and again before a
  * second has passed: many live no longer.

@@ -18,7 +18,9 @@
 /* ns of sampling that a session starts with, and the most that it can save up */
 #define MEMORY_CREDIT INT64_C(20000000)
 enum {
-	MEMORY_SHARE = 50, /* samples may take one fiftieth of the time */
+	MEMORY_SHARE = 50, /* samples may take one fiftieth of the time, */
+	MEMORY_SHARE_SAMPLED = 400, /* and this part of it beside a sample of the heap, which is to
+	                             * cost less in all than they do */
 	MEMORY_PAGE = 4096,
 	MEMORY_BRIEF_MAX = 100000,
 	MEMORY_COUNTED_PAGES = 1 << 18, /* most pages of pagemap read for one sample: 2 MiB of it */

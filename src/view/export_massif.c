@@ -181,7 +181,7 @@ struct shiny_err *export_massif(const struct export_job *job)
 			peak = true;
 		}
 		put_snapshot(job, number++, end < activity.duration ? end : activity.duration,
-			     activity.total.points[i].bytes, false);
+			     activity.total.points[i].live.bytes, false);
 	}
 	activity_deinit(&activity);
 	return NULL;

@@ -147,7 +147,7 @@ static void put_activity(struct json *json, const struct activity *activity)
 	json_number(json, "series_first", activity->total.first);
 	json_array_line(json, "series");
 	for (size_t i = 0; i < activity->total.count; i++)
-		json_number(json, NULL, activity->total.points[i].bytes);
+		json_number(json, NULL, activity->total.points[i].live.bytes);
 	json_end(json);
 	json_array(json, "phases");
 	for (size_t i = 0; i < activity->phase_count; i++) {
@@ -157,9 +157,9 @@ static void put_activity(struct json *json, const struct activity *activity)
 		json_text(json, "kind", phase_kind_names[phase->kind]);
 		json_number(json, "begin_ns", phase->begin);
 		json_number(json, "end_ns", phase->end);
-		json_number(json, "begin_bytes", phase->begin_bytes);
-		json_number(json, "end_bytes", phase->end_bytes);
-		json_number(json, "allocs", phase->allocs);
+		json_number(json, "begin_bytes", phase->at_begin.bytes);
+		json_number(json, "end_bytes", phase->at_end.bytes);
+		json_number(json, "allocs", phase->began.blocks);
 		json_end(json);
 	}
 	json_end(json);

@@ -363,10 +363,10 @@ static void compare(const char *name, const struct activity_series *got, const s
 			       ", pages %" PRIu64 " %" PRIu64 ", lines %" PRIu64 " %" PRIu64
 			       ", most %" PRIu64 " %" PRIu64 ", allocs %" PRIu64 " %" PRIu64
 			       ", frees %" PRIu64 " %" PRIu64 "\n",
-			       name, i, p->live.blocks, w->live.blocks, p->live.bytes, w->live.bytes,
-			       p->types, w->types, p->pages, w->pages, p->lines, w->lines,
-			       p->most.bytes, w->most.bytes, p->began.blocks, w->began.blocks,
-			       p->ended.blocks, w->ended.blocks);
+			       name, i, p->live.blocks, w->live.blocks, p->live.bytes,
+			       w->live.bytes, p->types, w->types, p->pages, w->pages, p->lines,
+			       w->lines, p->most.bytes, w->most.bytes, p->began.blocks,
+			       w->began.blocks, p->ended.blocks, w->ended.blocks);
 	}
 	number(name, wrong, 0);
 	if (seen < 30) {

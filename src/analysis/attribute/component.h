@@ -29,7 +29,8 @@ struct components {
 	uint64_t total;
 };
 
-/* Adds up `column`, a number of table stat, and its variance (sum_list.h), by component. `rules` must outlive the result. */
+/* Adds up `column`, a number of table stat that has a variance (sum_list.h), by component. `rules`
+ * must outlive the result. */
 SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct filter *filter,
 						   const struct component_rules *rules,
 						   const char *column, struct components *out);

@@ -338,7 +338,8 @@ struct shiny_err *tree_load_components(struct store *store, const struct filter 
 	if (!err && found.count)
 		qsort_r(found.rows, found.count, sizeof(*found.rows), by_place, &captions);
 	for (size_t i = 0; i < found.count && !err; i++)
-		add_component_row(&tree, &captions, &found.rows[i], match, tree_variance_unit(measure));
+		add_component_row(&tree, &captions, &found.rows[i], match,
+				  tree_variance_unit(measure));
 	captions_deinit(&captions);
 	if (err) {
 		components_deinit(&found);

@@ -53,8 +53,13 @@ static const struct field most_bytes_bounds[] = {
 };
 
 #define POINT struct activity_point
-#define POINT_BOUND(name, member, part, end)                                             	static void get_##name##_##end(const void *point, struct field_value *out)       	{                                                                                		estimated_##part##_##end(&((const POINT *)point)->member, out);          	}
-#define POINT_BOUNDS(name, member, part) 	POINT_BOUND(name, member, part, low) POINT_BOUND(name, member, part, high)
+#define POINT_BOUND(name, member, part, end)                                       \
+	static void get_##name##_##end(const void *point, struct field_value *out) \
+	{                                                                          \
+		estimated_##part##_##end(&((const POINT *)point)->member, out);    \
+	}
+#define POINT_BOUNDS(name, member, part) \
+	POINT_BOUND(name, member, part, low) POINT_BOUND(name, member, part, high)
 POINT_BOUNDS(live_bytes, live, bytes)
 POINT_BOUNDS(live_blocks, live, blocks)
 POINT_BOUNDS(allocs, began, blocks)
@@ -106,8 +111,8 @@ static const struct field series_fields[] = {
 	{ .key = "series", .kind = FIELD_KIND_PUT, .put = put_series,
 	  .help = "first (interval), and a number for each interval from it on: live_bytes, "
 		  "live_blocks, live_types, live_pages, live_lines (at its end), allocs, "
-		  "alloc_bytes, frees, free_bytes, most_bytes and most_blocks (in it); where blocks are a "
-		  "sample, the ends of their 95 % intervals: live_bytes_low, live_bytes_high, "
+		  "alloc_bytes, frees, free_bytes, most_bytes and most_blocks (in it); where blocks are "
+		  "a sample, the ends of their 95 % intervals: live_bytes_low, live_bytes_high, "
 		  "and so on" },
 	FIELD_LAST
 };
@@ -180,8 +185,8 @@ const struct field activity_fields[] = {
 	  .help = "all processes together" },
 	{ FIELD_ROWS("phases", RESULT, phases, phase_count, phase_fields), .spread = true,
 	  .help = "a phase of the heap",
-	  .shows = "number kind begin_ns length begin_bytes end_bytes margin/3 most_bytes alloc_rate/1 "
-		   "free_rate/2" },
+	  .shows = "number kind begin_ns length begin_bytes end_bytes margin/3 most_bytes "
+		   "alloc_rate/1 free_rate/2" },
 	{ FIELD_ROWS("processes", RESULT, processes, process_count, process_fields), .spread = true,
 	  .help = "a process" },
 	FIELD_LAST

@@ -111,9 +111,9 @@ static const struct field series_fields[] = {
 	{ .key = "series", .kind = FIELD_KIND_PUT, .put = put_series,
 	  .help = "first (interval), and a number for each interval from it on: live_bytes, "
 		  "live_blocks, live_types, live_pages, live_lines (at its end), allocs, "
-		  "alloc_bytes, frees, free_bytes, most_bytes and most_blocks (in it); where blocks "
-		  "are a sample, the ends of their 95 % intervals: live_bytes_low, live_bytes_high, "
-		  "and so on" },
+		  "alloc_bytes, frees, free_bytes, most_bytes and most_blocks (in it); of a "
+		  "sample also the ends of their 95 % intervals: live_bytes_low, "
+		  "live_bytes_high, and so on" },
 	FIELD_LAST
 };
 static const struct field process_fields[] = {

@@ -158,8 +158,8 @@ static uint64_t most_between(const struct activity *activity, double from, doubl
 	     i < activity->count && (double)i < to * (double)activity->count; i++) {
 		const struct activity_point *point = activity_point_at(activity, i);
 
-		if (point && point->most_bytes > most)
-			most = point->most_bytes;
+		if (point && point->most.bytes > most)
+			most = point->most.bytes;
 	}
 	return most;
 }
@@ -429,12 +429,12 @@ static struct shiny_err *ask_spikes(void *context)
 	replay_await(&a->has_activity);
 	steady = activity_median(&a->known->activity);
 	when = ratio((double)s->peak_time, (double)a->known->activity.duration);
-	d->value = ratio((double)s->peak_bytes, (double)steady);
+	d->value = ratio((double)s->peak.bytes, (double)steady);
 	d->threshold = SPIKE;
 	falls = d->value < d->threshold || activity_comes_down(&a->known->activity, steady);
 	d->measure = mem_format(
 		"the peak, %s after %s, is %.2f times the median of live bytes over time, %s%s",
-		units_bytes(UNITS_BUF, s->peak_bytes), units_time(UNITS_BUF, s->peak_time),
+		units_bytes(UNITS_BUF, s->peak.bytes), units_time(UNITS_BUF, s->peak_time),
 		d->value, units_bytes(UNITS_BUF, steady), falls ? "" : ", and does not come down");
 	d->verdict = !steady				   ? VERDICT_UNKNOWN
 		     : d->value >= d->threshold && falls ? VERDICT_YES

@@ -16,21 +16,27 @@ void estimated_merge(struct estimated *to, const struct estimated *from)
 	to->bytes_variance += from->bytes_variance;
 }
 
-char *estimated_margin(char out[ESTIMATED_MARGIN], uint64_t bytes, uint64_t variance)
+char *estimated_margin_of(char out[ESTIMATED_MARGIN], uint64_t sum, double variance,
+			  char *(*words)(char out[UNITS_TEXT], uint64_t number))
 {
-	double squares = (double)variance * ESTIMATE_BYTES_UNIT;
-	struct estimate_bounds bounds = estimate_bounds(bytes, squares, 0);
+	struct estimate_bounds bounds = estimate_bounds(sum, variance, 0);
 
 	out[0] = '\0';
-	if (!variance)
+	if (!(variance > 0))
 		return out;
-	if ((double)bytes * (double)bytes >= EVEN_FROM * squares)
+	if ((double)sum * (double)sum >= EVEN_FROM * variance)
 		snprintf(out, ESTIMATED_MARGIN, " \xc2\xb1 %s",
-			 units_bytes(UNITS_BUF, (bounds.high - bounds.low) / 2));
+			 words(UNITS_BUF, (bounds.high - bounds.low) / 2));
 	else
-		snprintf(out, ESTIMATED_MARGIN, " (%s to %s)", units_bytes(UNITS_BUF, bounds.low),
-			 units_bytes(UNITS_BUF, bounds.high));
+		snprintf(out, ESTIMATED_MARGIN, " (%s to %s)", words(UNITS_BUF, bounds.low),
+			 words(UNITS_BUF, bounds.high));
 	return out;
+}
+
+char *estimated_margin(char out[ESTIMATED_MARGIN], uint64_t bytes, uint64_t variance)
+{
+	return estimated_margin_of(out, bytes, (double)variance * ESTIMATE_BYTES_UNIT,
+				   units_bytes);
 }
 
 static void get_margin(const void *sum, struct field_value *out)
@@ -43,7 +49,7 @@ static void get_margin(const void *sum, struct field_value *out)
 }
 
 #define BOUND(name, end, unit)                                                   \
-	static void get_##name##_##end(const void *sum, struct field_value *out) \
+	void estimated_##name##_##end(const void *sum, struct field_value *out)  \
 	{                                                                        \
 		const struct estimated *r = sum;                                 \
 		double variance = (double)r->name##_variance * (unit);           \
@@ -56,14 +62,15 @@ BOUND(blocks, high, 1)
 BOUND(bytes, low, ESTIMATE_BYTES_UNIT)
 BOUND(bytes, high, ESTIMATE_BYTES_UNIT)
 
-#define FIELD_BOUND(name, kind, end)                              \
-	{ FIELD_WORKED_OUT(#name "_" #end, kind, get_##name##_##end), \
-	  .help = "where blocks are a sample: the end of the 95 % interval of " #name }
 /* clang-format off */
-const struct field estimated_fields[] = {
-	FIELD_BOUND(blocks, COUNT, low), FIELD_BOUND(blocks, COUNT, high),
-	FIELD_BOUND(bytes, BYTES, low), FIELD_BOUND(bytes, BYTES, high),
+const struct field estimated_margin_fields[] = {
 	{ FIELD_WORKED_OUT("margin", TEXT, get_margin), .title = "", .column_only = true,
 	  .sparse = true, .tint = TINT_DIM },
+	FIELD_LAST
+};
+const struct field estimated_fields[] = {
+	ESTIMATED_BOUNDS("blocks", COUNT, estimated_blocks),
+	ESTIMATED_BOUNDS("bytes", BYTES, estimated_bytes),
+	{ FIELD_SAME(estimated_margin_fields) },
 	FIELD_LAST
 };

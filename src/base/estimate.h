@@ -33,6 +33,11 @@ static inline void estimate_add(uint64_t *variance, double more)
 	*variance = (uint64_t)(sum < most ? sum : most);
 }
 
+static inline void estimate_remove(uint64_t *variance, uint64_t less)
+{
+	*variance -= less < *variance ? less : *variance;
+}
+
 /* Adds a drawn block of `size` bytes to the variances of a sum of blocks, and of one of their
  * bytes. */
 static inline void estimate_vary(uint64_t *blocks, uint64_t *bytes, uint64_t size, uint64_t weight)

@@ -80,10 +80,7 @@ BOUNDS(at_peak_bytes, of_bytes, r->at_peak_bytes_variance)
 #define FIELD_OF_BYTES(name, text)    { FIELD_BYTES(#name, struct sums, name), .help = text },
 #define FIELD_OF_VARIANCE(name, text)
 #define FIELD(name, kind, how, text)  FIELD_OF_##kind(name, text)
-#define FIELD_BOUND(name, kind, end)                                                       \
-	{ FIELD_WORKED_OUT(#name "_" #end, kind, get_##name##_##end),                      \
-	  .help = "where blocks are a sample: the end of the 95 % interval of " #name }
-#define FIELD_BOUNDS(name, kind) FIELD_BOUND(name, kind, low), FIELD_BOUND(name, kind, high)
+#define FIELD_BOUNDS(name, kind) ESTIMATED_BOUNDS(#name, kind, get_##name)
 const struct field sums_fields[] = {
 	SUMS_EACH(FIELD, FIELD)
 	FIELD_BOUNDS(allocs, COUNT), FIELD_BOUNDS(frees, COUNT), FIELD_BOUNDS(bytes, BYTES),

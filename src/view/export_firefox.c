@@ -393,8 +393,8 @@ static void put_counter(struct json *json, const struct activity *activity,
 	PUT_COLUMN(json, "time", series->count, i,
 		   json_real(json, NULL, (double)activity_end(activity, series, i) / 1e6));
 	PUT_COLUMN(json, "count", series->count, i, {
-		json_signed(json, NULL, (int64_t)(series->points[i].bytes - before));
-		before = series->points[i].bytes;
+		json_signed(json, NULL, (int64_t)(series->points[i].live.bytes - before));
+		before = series->points[i].live.bytes;
 	});
 	json_end(json);
 	json_end(json);

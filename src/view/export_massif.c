@@ -139,7 +139,7 @@ static void put_tree(const struct export_job *job)
 		t.leaves[i].walk = t.walks.at + used;
 	if (t.count)
 		qsort(t.leaves, t.count, sizeof(*t.leaves), by_walk);
-	put_node(&t, 0, t.count, 0, p->peak_bytes, p->peak_bytes);
+	put_node(&t, 0, t.count, 0, p->at_peak.bytes, p->at_peak.bytes);
 	free(walk.at);
 	free(t.walks.at);
 	free(t.leaves);
@@ -176,12 +176,12 @@ struct shiny_err *export_massif(const struct export_job *job)
 		uint64_t end = (activity.total.first + i + 1) * activity.interval;
 		bool last = i + 1 == activity.total.count;
 
-		if (p->peak_bytes && !peak && (p->peak_time < end || last)) {
-			put_snapshot(job, number++, p->peak_time, p->peak_bytes, true);
+		if (p->at_peak.bytes && !peak && (p->peak_time < end || last)) {
+			put_snapshot(job, number++, p->peak_time, p->at_peak.bytes, true);
 			peak = true;
 		}
 		put_snapshot(job, number++, end < activity.duration ? end : activity.duration,
-			     activity.total.points[i].bytes, false);
+			     activity.total.points[i].live.bytes, false);
 	}
 	activity_deinit(&activity);
 	return NULL;

@@ -46,9 +46,9 @@ static void put_series(struct json *json, const struct activity *activity,
 		const struct activity_point *point = &series->points[i];
 		uint64_t ns = activity_end(activity, series, i);
 
-		put_counter(json, "live bytes", series->pid, ns, "bytes", point->bytes);
-		put_counter(json, "live blocks", series->pid, ns, "blocks", point->blocks);
-		put_counter(json, "allocations", series->pid, ns, "blocks", point->allocs);
+		put_counter(json, "live bytes", series->pid, ns, "bytes", point->live.bytes);
+		put_counter(json, "live blocks", series->pid, ns, "blocks", point->live.blocks);
+		put_counter(json, "allocations", series->pid, ns, "blocks", point->began.blocks);
 	}
 }
 

@@ -147,7 +147,7 @@ static void put_activity(struct json *json, const struct activity *activity)
 	json_number(json, "series_first", activity->total.first);
 	json_array_line(json, "series");
 	for (size_t i = 0; i < activity->total.count; i++)
-		json_number(json, NULL, activity->total.points[i].bytes);
+		json_number(json, NULL, activity->total.points[i].live.bytes);
 	json_end(json);
 	json_array(json, "phases");
 	for (size_t i = 0; i < activity->phase_count; i++) {
@@ -157,9 +157,9 @@ static void put_activity(struct json *json, const struct activity *activity)
 		json_text(json, "kind", phase_kind_names[phase->kind]);
 		json_number(json, "begin_ns", phase->begin);
 		json_number(json, "end_ns", phase->end);
-		json_number(json, "begin_bytes", phase->begin_bytes);
-		json_number(json, "end_bytes", phase->end_bytes);
-		json_number(json, "allocs", phase->allocs);
+		json_number(json, "begin_bytes", phase->at_begin.bytes);
+		json_number(json, "end_bytes", phase->at_end.bytes);
+		json_number(json, "allocs", phase->began.blocks);
 		json_end(json);
 	}
 	json_end(json);
@@ -177,6 +177,21 @@ static void put_marks(struct json *json, const struct marks *marks)
 	json_end(json);
 }
 
+/* Puts the margins of the page's first figures, of the whole session; "" where these are exact. */
+static void put_margins(struct json *json, const struct profile *p)
+{
+	json_object(json, "margins");
+	json_text(json, "live_bytes",
+		  estimated_margin(ESTIMATED_MARGIN_BUF, p->total.live_bytes,
+				   p->total.live_bytes_variance));
+	json_text(json, "peak_bytes",
+		  estimated_margin(ESTIMATED_MARGIN_BUF, p->at_peak.bytes,
+				   p->at_peak.bytes_variance));
+	json_text(json, "bytes",
+		  estimated_margin(ESTIMATED_MARGIN_BUF, p->total.bytes, p->total.bytes_variance));
+	json_end(json);
+}
+
 static struct shiny_err *put_head(struct json *json, const struct page_job *job,
 				  const struct profile *p)
 {
@@ -188,8 +203,9 @@ static struct shiny_err *put_head(struct json *json, const struct page_job *job,
 	json_text(json, "command", job->command);
 	json_number(json, "duration_ns", p->duration);
 	json_number(json, "peak_ns", p->peak_time);
-	json_number(json, "peak_bytes", p->peak_bytes);
-	json_number(json, "peak_blocks", p->peak);
+	json_number(json, "peak_bytes", p->at_peak.bytes);
+	json_number(json, "peak_blocks", p->at_peak.blocks);
+	put_margins(json, p);
 	json_array(json, "headlines");
 	for (size_t i = 0; i < headlines.count; i++) {
 		json_object_line(json, NULL);

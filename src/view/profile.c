@@ -110,8 +110,7 @@ static struct shiny_err *read_peak(struct profile *p, struct store *store,
 		p->samples[group - 1].peak_bytes = peak->rows[i].there.bytes;
 	}
 	if (peak) {
-		p->peak = peak->there.blocks;
-		p->peak_bytes = peak->there.bytes;
+		p->at_peak = peak->there;
 		p->peak_time = peak->time;
 	}
 	p->groups = peaks.groups; /* moved back from `peaks` */
@@ -160,7 +159,7 @@ uint64_t profile_total(const struct profile *p, enum profile_measure measure)
 	return measure == MEASURE_LIVE	  ? p->total.live_bytes
 	       : measure == MEASURE_BYTES  ? p->total.bytes
 	       : measure == MEASURE_ALLOCS ? p->total.allocs
-					   : p->peak_bytes;
+					   : p->at_peak.bytes;
 }
 
 struct shiny_err *profile_loss(struct store *store, char **text)

@@ -14,6 +14,7 @@
 
 #include "../analysis/attribute/groups.h"
 #include "../analysis/attribute/stack_paths.h"
+#include "../answer/estimated.h"
 
 struct profile_sample {
 	uint32_t process, stack, type; /* ids; 0: unknown */
@@ -32,7 +33,8 @@ struct profile {
 	struct sums total;
 	uint64_t duration;                    /* ns, duration of the session */
 	uint64_t time;                        /* when it was taken, ns since 1970; 0: not said */
-	uint64_t peak, peak_bytes, peak_time; /* with PROFILE_PEAK */
+	struct estimated at_peak;             /* with PROFILE_PEAK */
+	uint64_t peak_time;                   /* likewise */
 };
 
 /* PROFILE_TAGS: blocks of several tags are several samples. Not with PROFILE_PEAK. */

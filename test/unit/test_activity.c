@@ -61,10 +61,10 @@ static void more(uint32_t process, int64_t bytes, int blocks_more, uint64_t time
 
 		s->bytes += (uint64_t)bytes;
 		s->blocks += (uint64_t)(int64_t)blocks_more;
-		if (s->blocks > s->now.most_blocks)
-			s->now.most_blocks = s->blocks;
-		if (s->bytes > s->now.most_bytes)
-			s->now.most_bytes = s->bytes;
+		if (s->blocks > s->now.most.blocks)
+			s->now.most.blocks = s->blocks;
+		if (s->bytes > s->now.most.bytes)
+			s->now.most.bytes = s->bytes;
 		if (s->bytes > s->peak_bytes) {
 			s->peak_bytes = s->bytes;
 			s->peak_time = time;
@@ -79,8 +79,7 @@ static void count_event(uint32_t process, bool birth, uint64_t size)
 	for (unsigned i = process;; i = PROCESSES) {
 		struct activity_point *now = &sides[i].now;
 
-		*(birth ? &now->allocs : &now->frees) += 1;
-		*(birth ? &now->alloc_bytes : &now->free_bytes) += size;
+		estimated_add(birth ? &now->began : &now->ended, size, 1);
 		if (i == PROCESSES)
 			return;
 	}
@@ -90,7 +89,7 @@ static void count_event(uint32_t process, bool birth, uint64_t size)
 static void count_resize(uint32_t process, uint64_t before, uint64_t size)
 {
 	for (unsigned i = process;; i = PROCESSES) {
-		*(size > before ? &sides[i].now.alloc_bytes : &sides[i].now.free_bytes) +=
+		*(size > before ? &sides[i].now.began.bytes : &sides[i].now.ended.bytes) +=
 			size > before ? size - before : before - size;
 		if (i == PROCESSES)
 			return;
@@ -126,8 +125,7 @@ static void add_up(uint32_t first, uint32_t last, struct activity_point *out)
 
 			if (!place->live || place->inherited)
 				continue;
-			out->blocks++;
-			out->bytes += place->size;
+			estimated_add(&out->live, place->size, 1);
 			types[type_of(place->stack, place->vtable)] = true;
 			for (uint64_t byte = from; byte < from + (place->size ? place->size : 1);
 			     byte++)
@@ -149,8 +147,8 @@ static void end_interval(void)
 
 		add_up(i < PROCESSES ? i : 0, i < PROCESSES ? i : PROCESSES - 1, &s->now);
 		s->points[at] = s->now;
-		s->now = (struct activity_point){ .most_bytes = s->bytes,
-						 .most_blocks = s->blocks };
+		s->now = (struct activity_point){ .most.bytes = s->bytes,
+						 .most.blocks = s->blocks };
 	}
 	at++;
 }
@@ -356,7 +354,7 @@ static void compare(const char *name, const struct activity_series *got, const s
 							 : &none;
 		const struct activity_point *w = &want->points[i];
 
-		seen += w->blocks > 0;
+		seen += w->live.blocks > 0;
 		if (memcmp(p, w, sizeof(*p)) == 0)
 			continue;
 		if (!wrong++)
@@ -365,16 +363,17 @@ static void compare(const char *name, const struct activity_series *got, const s
 			       ", pages %" PRIu64 " %" PRIu64 ", lines %" PRIu64 " %" PRIu64
 			       ", most %" PRIu64 " %" PRIu64 ", allocs %" PRIu64 " %" PRIu64
 			       ", frees %" PRIu64 " %" PRIu64 "\n",
-			       name, i, p->blocks, w->blocks, p->bytes, w->bytes, p->types,
-			       w->types, p->pages, w->pages, p->lines, w->lines, p->most_bytes,
-			       w->most_bytes, p->allocs, w->allocs, p->frees, w->frees);
+			       name, i, p->live.blocks, w->live.blocks, p->live.bytes,
+			       w->live.bytes, p->types, w->types, p->pages, w->pages, p->lines,
+			       w->lines, p->most.bytes, w->most.bytes, p->began.blocks,
+			       w->began.blocks, p->ended.blocks, w->ended.blocks);
 	}
 	number(name, wrong, 0);
 	if (seen < 30) {
 		printf("not ok %s: in %" PRIu64 " intervals only something was live\n", name, seen);
 		failures++;
 	}
-	number("peak", got->peak_bytes, want->peak_bytes);
+	number("peak", got->peak.bytes, want->peak_bytes);
 	number("peak's time", got->peak_time, want->peak_time);
 }
 
@@ -407,12 +406,9 @@ static uint64_t wrong_rows(const struct activity *a, size_t phase, bool by_type)
 		size_t born = phase_of(a, b->birth), died = phase_of(a, b->death);
 		struct phase_row *row = &want[by_type ? b->type : b->stack];
 
-		row->blocks += born == phase;
-		row->bytes += born == phase ? b->size : 0;
-		row->kept_blocks += born == phase && died > phase;
-		row->kept_bytes += born == phase && died > phase ? b->size : 0;
-		row->ended_blocks += born < phase && died == phase;
-		row->ended_bytes += born < phase && died == phase ? b->size : 0;
+		estimated_add(&row->began, b->size, born == phase);
+		estimated_add(&row->kept, b->size, born == phase && died > phase);
+		estimated_add(&row->ended, b->size, born < phase && died == phase);
 	}
 	for (unsigned i = 1; i <= (by_type ? TYPES : STACKS); i++) {
 		char *name = mem_format(by_type ? "T%u" : "site_%u (", i);
@@ -423,12 +419,10 @@ static uint64_t wrong_rows(const struct activity *a, size_t phase, bool by_type)
 		want[i].name = row ? name : NULL;
 		if (row && phase_weight(p, row) < least)
 			least = phase_weight(p, row);
-		if (row && (row->blocks != want[i].blocks || row->bytes != want[i].bytes ||
-			    row->kept_blocks != want[i].kept_blocks ||
-			    row->kept_bytes != want[i].kept_bytes ||
-			    row->ended_blocks != want[i].ended_blocks ||
-			    row->ended_bytes != want[i].ended_bytes))
-			wrong++;
+		if (row)
+			wrong += memcmp(&row->began, &want[i].began, sizeof(row->began)) ||
+				 memcmp(&row->kept, &want[i].kept, sizeof(row->kept)) ||
+				 memcmp(&row->ended, &want[i].ended, sizeof(row->ended));
 		found += row != NULL;
 		there += phase_weight(p, &want[i]) > 0;
 		free(name);
@@ -447,18 +441,18 @@ static void check_phases(const struct activity *a)
 		const struct phase *p = &a->phases[i];
 
 		wrong += p->first != next ||
-			 p->begin_bytes != (next ? a->total.points[next - 1].bytes : 0) ||
-			 p->end_bytes != a->total.points[p->last].bytes;
+			 p->at_begin.bytes != (next ? a->total.points[next - 1].live.bytes : 0) ||
+			 p->at_end.bytes != a->total.points[p->last].live.bytes;
 		wrong += p->end != (p->last + 1 == COUNT ? (uint64_t)DURATION
 							 : (p->last + 1) * INTERVAL) ||
 			 p->begin != p->first * INTERVAL;
 		next = p->last + 1;
-		allocs += p->allocs;
+		allocs += p->began.blocks;
 		number("phase/types", wrong_rows(a, i, true), 0);
 		number("phase/sites", wrong_rows(a, i, false), 0);
 	}
 	number("phases/follow each other", wrong + (next != COUNT), 0);
-	number("phases/allocations", allocs, a->total.allocs);
+	number("phases/allocations", allocs, a->total.began.blocks);
 	number("phases/rises and falls", a->phase_count > 8, 1);
 }
 
@@ -467,13 +461,13 @@ static void add_row(void *context, const struct phase_log_row *row)
 	struct phase_log_row *sum = context;
 
 	for (unsigned i = 0; i < 2; i++)
-		sum->groups[i] += row->has[i] ? (uint32_t)row->blocks * row->groups[i] : 0;
+		sum->groups[i] += row->has[i] ? (uint32_t)row->sum.blocks * row->groups[i] : 0;
 	if (!row->has[0])
 		return;
-	sum->blocks += row->blocks;
-	sum->bytes += row->bytes;
-	sum->born += row->blocks * row->born;
-	sum->died += row->blocks * row->died;
+	sum->sum.blocks += row->sum.blocks;
+	sum->sum.bytes += row->sum.bytes;
+	sum->born += row->sum.blocks * row->born;
+	sum->died += row->sum.blocks * row->died;
 }
 
 /* All that was added is in the log, or it says that it is not. */
@@ -495,12 +489,12 @@ static void check_log(size_t most, bool all)
 		want.died += i % 17 == 0 ? born : died < COUNT ? died : COUNT - 1;
 		want.groups[0] += of[0];
 		want.groups[1] += of[1];
-		want.bytes += i << 20;
-		want.blocks++;
+		want.sum.bytes += i << 20;
+		want.sum.blocks++;
 	}
 	number("log/has all", phase_log_read(log, add_row, &sum), all);
-	number("log/blocks", sum.blocks, all ? want.blocks : 0);
-	number("log/bytes", sum.bytes, all ? want.bytes : 0);
+	number("log/blocks", sum.sum.blocks, all ? want.sum.blocks : 0);
+	number("log/bytes", sum.sum.bytes, all ? want.sum.bytes : 0);
 	number("log/births", sum.born, all ? want.born : 0);
 	number("log/ends", sum.died, all ? want.died : 0);
 	number("log/types", sum.groups[0], all ? want.groups[0] : 0);
@@ -537,7 +531,7 @@ static void check_bare(const struct filter *all)
 		point->pages = point->lines = point->types = 0;
 		number("bare point", memcmp(point, &bare.total.points[i], sizeof(*point)), 0);
 	}
-	number("bare/peak", bare.total.peak_bytes, a.total.peak_bytes);
+	number("bare/peak", bare.total.peak.bytes, a.total.peak.bytes);
 	number("bare/processes", bare.process_count, a.process_count);
 	activity_deinit(&a);
 	activity_deinit(&bare);

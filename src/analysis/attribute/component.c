@@ -317,19 +317,23 @@ static struct component_row *row_of(struct attribution *a, uint32_t process, uin
 	return &a->rows.at[at];
 }
 
-/* Takes a row (process, stack, type, value). */
+/* Takes a row (process, stack, type, value, variance). */
 static void take_stat(struct attribution *a, const struct query *q)
 {
 	uint32_t process = (uint32_t)query_number(q, 0), stack = query_id(q, 1, a->stack_limit),
 		 type = (uint32_t)query_number(q, 2);
 	uint32_t found = stack ? a->owner_of_stack[stack] : OWNER_NO_STACK;
 	struct component_owner *owner = &a->judge.owners.at[found & ~UNSURE];
-	uint64_t value = (uint64_t)query_number(q, 3);
+	uint64_t value = (uint64_t)query_number(q, 3), variance = (uint64_t)query_number(q, 4);
+	struct component_row *row;
 
 	if (asks_type(a, found) && type < a->type_limit && a->types[type].owner)
 		owner = &a->judge.owners.at[a->types[type].owner];
-	row_of(a, process, owner->name, type)->value += value;
+	row = row_of(a, process, owner->name, type);
+	row->value += value;
+	row->variance += variance;
 	owner->value += value;
+	owner->variance += variance;
 	owner->rows++;
 	a->total += value;
 }
@@ -412,8 +416,9 @@ struct shiny_err *components_load(struct store *store, const struct filter *filt
 				  const struct component_rules *rules, const char *column,
 				  struct components *out)
 {
-	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s FROM stat s WHERE %s",
-				 column, filter_blocks(filter));
+	char *stats = mem_format("SELECT s.process, s.stack, s.type, s.%s, s.%s_variance FROM "
+				 "stat s WHERE %s",
+				 column, column, filter_blocks(filter));
 	struct attribution a;
 	struct shiny_err *err;
 

@@ -18,7 +18,7 @@
 /* Blocks of one process, type and component. */
 struct component_row {
 	uint32_t process, type, name; /* type 0: unknown; names.at[name] */
-	uint64_t value;
+	uint64_t value, variance;
 };
 struct components {
 	struct component_row *rows; /* in no order; each (process, component, type) once */
@@ -29,7 +29,8 @@ struct components {
 	uint64_t total;
 };
 
-/* Adds up `column`, a number of table stat, by component. `rules` must outlive the result. */
+/* Adds up `column`, a number of table stat that has a variance (sum_list.h), by component. `rules`
+ * must outlive the result. */
 SHINY_MUST_CHECK struct shiny_err *components_load(struct store *store, const struct filter *filter,
 						   const struct component_rules *rules,
 						   const char *column, struct components *out);

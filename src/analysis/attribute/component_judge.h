@@ -20,7 +20,7 @@
 struct component_owner {
 	uint32_t name; /* index of the judge's names */
 	const struct component_rule *rule; /* NULL: no stack, or no module in it */
-	uint64_t value, rows; /* over all processes of the filter; rows of table stat */
+	uint64_t value, variance, rows; /* over all processes of the filter; rows of table stat */
 };
 
 /* Owners without a rule. Their names have the same numbers. */

@@ -31,6 +31,7 @@ static void arrange(struct tree_node *node, double least)
 {
 	size_t kept = 0;
 	uint64_t folded = 0, sum = 0, blocks = 0;
+	double variance = 0;
 
 	for (size_t i = 0; i < node->count; i++) {
 		struct tree_node *c = &node->children[i];
@@ -39,6 +40,7 @@ static void arrange(struct tree_node *node, double least)
 		if (!c->kept && ((double)c->value < least || !c->value)) {
 			folded++;
 			sum += c->value;
+			variance += c->variance;
 			blocks += c->blocks;
 		}
 	}
@@ -58,6 +60,7 @@ static void arrange(struct tree_node *node, double least)
 
 			rest->folded = folded;
 			rest->value = sum;
+			rest->variance = variance;
 			rest->blocks = blocks;
 			rest->name = mem_format("<non-notable: %" PRIu64 " entries>", folded);
 		}
@@ -79,6 +82,17 @@ void tree_arrange(struct tree_node *root, double threshold)
 	set_shares(root, root->value);
 }
 
+#define BOUND(end)                                                                   \
+	static void get_value_##end(const void *row, struct field_value *out)        \
+	{                                                                            \
+		const struct tree_node *node = row;                                  \
+                                                                                     \
+		field_set_number(out, estimate_bounds(node->value, node->variance, 0).end); \
+		out->absent = !(node->variance > 0);                                 \
+	}
+BOUND(low)
+BOUND(high)
+
 static void get_folded(const void *row, struct field_value *out)
 {
 	const struct tree_node *node = row;
@@ -88,6 +102,12 @@ static void get_folded(const void *row, struct field_value *out)
 }
 
 /* clang-format off */
+const struct field tree_value_bounds[] = {
+	ESTIMATED_BOUNDS("value", COUNT, get_value), FIELD_LAST
+};
+const struct field tree_total_bounds[] = {
+	ESTIMATED_BOUNDS("total", COUNT, get_value), FIELD_LAST
+};
 const struct field tree_share_fields[] = {
 	{ FIELD_REAL("share", struct tree_node, share), .help = "its share of the total" },
 	{ FIELD_WORKED_OUT("folded", COUNT, get_folded),
@@ -96,52 +116,65 @@ const struct field tree_share_fields[] = {
 };
 /* clang-format on */
 
+enum { TREE_DEPTH = 4 };
+
+/* Adds a value to the nodes of a path. `unit`: of the variance. */
+static void add_value(struct tree_node *const path[TREE_DEPTH], uint64_t value, uint64_t variance,
+		      double unit)
+{
+	for (unsigned i = 0; i < TREE_DEPTH; i++) {
+		path[i]->value += value;
+		path[i]->variance += (double)variance * unit;
+	}
+}
+
 static void add_row(struct tree_node *root, const struct query *q, enum group_by by,
-		    const char *leaf, const char *match)
+		    const char *leaf, const char *match, double unit)
 {
 	const char *path = query_text(q, 2);
-	uint64_t value = (uint64_t)query_number(q, 4);
-	struct tree_node *process, *module, *last;
+	struct tree_node *nodes[TREE_DEPTH] = { root };
 	char name[300];
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, query_text(q, 3)) &&
 	    !text_matches(match, path))
 		return;
 	snprintf(name, sizeof(name), "%s, pid %" PRId64, query_text(q, 0), query_number(q, 1));
-	process = tree_child(root, name);
-	module = tree_child(process, by == GROUP_TAG ? path
-				     : *path	       ? text_base(path)
-						       : "(no module)");
-	last = tree_child(module, leaf);
-	root->value += value;
-	process->value += value;
-	module->value += value;
-	last->value += value;
+	nodes[1] = tree_child(root, name);
+	nodes[2] = tree_child(nodes[1], by == GROUP_TAG ? path
+					: *path		? text_base(path)
+							: "(no module)");
+	nodes[3] = tree_child(nodes[2], leaf);
+	add_value(nodes, (uint64_t)query_number(q, 4), (uint64_t)query_number(q, 5), unit);
 }
 
 static void read_row(struct tree_node *root, const struct query *q, enum group_by by, bool typed,
-		     const char *match, bool full)
+		     const char *match, bool full, double unit)
 {
 	char *leaf = NULL;
 
 	if (typed)
 		leaf = type_name_block(&(struct type_text){
 			.type = query_is_null(q, 3) ? NULL : query_text(q, 3),
-			.container = query_is_null(q, 5) ? NULL : query_text(q, 5),
-			.form = query_text(q, 6),
-			.confidence = query_text(q, 7),
-			.derived = query_number(q, 8) != 0,
+			.container = query_is_null(q, 6) ? NULL : query_text(q, 6),
+			.form = query_text(q, 7),
+			.confidence = query_text(q, 8),
+			.derived = query_number(q, 9) != 0,
 			.full = full });
-	add_row(root, q, by, leaf ? leaf : query_text(q, 3), match);
+	add_row(root, q, by, leaf ? leaf : query_text(q, 3), match, unit);
 	free(leaf);
 }
 
 static const char *const measures[] = {
-	[TREE_LIVE] = "SUM(s.live_bytes)",
-	[TREE_BYTES] = "SUM(s.bytes)",
-	[TREE_ALLOCS] = "SUM(s.allocs)",
-	[TREE_PEAK] = "SUM(s.peak_bytes)",
+	[TREE_LIVE] = "SUM(s.live_bytes), SUM(s.live_bytes_variance)",
+	[TREE_BYTES] = "SUM(s.bytes), SUM(s.bytes_variance)",
+	[TREE_ALLOCS] = "SUM(s.allocs), SUM(s.allocs_variance)",
+	[TREE_PEAK] = "SUM(s.peak_bytes), 0", /* a bound, not an estimate */
 };
+
+double tree_variance_unit(enum tree_measure measure)
+{
+	return measure == TREE_ALLOCS ? 1 : ESTIMATE_BYTES_UNIT;
+}
 
 struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			    enum tree_measure measure, enum group_by by, const char *match,
@@ -176,7 +209,7 @@ struct shiny_err *tree_load(struct store *store, const struct filter *filter,
 			     filter_blocks(filter), typed ? details : "", typed ? details : "");
 
 	QUERY_EACH (q, err)
-		read_row(&tree, q, by, typed, match, full);
+		read_row(&tree, q, by, typed, match, full, tree_variance_unit(measure));
 	if (err)
 		return err;
 	tree_arrange(&tree, threshold);
@@ -273,20 +306,17 @@ static int by_place(const void *left, const void *right, void *context)
 }
 
 static void add_component_row(struct tree_node *root, const struct captions *c,
-			      const struct component_row *row, const char *match)
+			      const struct component_row *row, const char *match, double unit)
 {
 	const char *component = c->components->names.at[row->name], *leaf = type_caption(c, row);
-	struct tree_node *process, *owner, *last;
+	struct tree_node *nodes[TREE_DEPTH] = { root };
 
 	if (match && !text_matches(match, leaf) && !text_matches(match, component))
 		return;
-	process = tree_child(root, process_caption(c, row));
-	owner = tree_child(process, component);
-	last = tree_child(owner, leaf);
-	root->value += row->value;
-	process->value += row->value;
-	owner->value += row->value;
-	last->value += row->value;
+	nodes[1] = tree_child(root, process_caption(c, row));
+	nodes[2] = tree_child(nodes[1], component);
+	nodes[3] = tree_child(nodes[2], leaf);
+	add_value(nodes, row->value, row->variance, unit);
 }
 
 struct shiny_err *tree_load_components(struct store *store, const struct filter *filter,
@@ -308,7 +338,8 @@ struct shiny_err *tree_load_components(struct store *store, const struct filter 
 	if (!err && found.count)
 		qsort_r(found.rows, found.count, sizeof(*found.rows), by_place, &captions);
 	for (size_t i = 0; i < found.count && !err; i++)
-		add_component_row(&tree, &captions, &found.rows[i], match);
+		add_component_row(&tree, &captions, &found.rows[i], match,
+				  tree_variance_unit(measure));
 	captions_deinit(&captions);
 	if (err) {
 		components_deinit(&found);

@@ -10,15 +10,17 @@
 
 #include "component.h"
 #include "groups.h"
+#include "../../answer/estimated.h"
 #include "../../answer/field.h"
 #include "../query/filter.h"
 
 enum tree_measure { TREE_LIVE, TREE_BYTES, TREE_ALLOCS, TREE_PEAK, TREE_RESIDENT /* memory.h */ };
 
-/* A node's value is the sum of its children's values, where it has children. */
+/* A node's value is the sum of its children's values, where it has children; so is its variance. */
 struct tree_node {
 	char *name;
 	uint64_t value;
+	double variance; /* of its error, in its unit squared; 0: it is exact */
 	uint64_t blocks; /* call trees: number of blocks with this value; else 0 */
 	uint64_t folded; /* number of small entries in this node; 0: not folded */
 	double share;    /* of the root's value */
@@ -44,11 +46,16 @@ SHINY_MUST_CHECK struct shiny_err *tree_load_components(
 	struct tree_node *root, struct components *components);
 void tree_deinit(struct tree_node *root);
 
+/* Returns the unit of a measure's variances in a session, in the measure's own unit squared. */
+double tree_variance_unit(enum tree_measure measure);
+
 /* For other trees. tree_child() returns the last child if it has this name, else a new one.
  * tree_arrange() sorts, and folds values below `threshold`, a share of the root's value. */
 struct tree_node *tree_child(struct tree_node *parent, const char *name);
 void tree_arrange(struct tree_node *root, double threshold);
 
+extern const struct field tree_value_bounds[]; /* the ends of its value's interval */
+extern const struct field tree_total_bounds[]; /* of the root: the same, by another name */
 extern const struct field tree_share_fields[]; /* of struct tree_node: its share and `folded` */
 
 #endif

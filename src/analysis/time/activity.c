@@ -70,39 +70,39 @@ static uint32_t type_of(void *context, uint32_t process, const struct life *life
 
 static void look(struct activity_tally *t, uint64_t time)
 {
-	if (t->now.bytes > t->now.most_bytes)
-		t->now.most_bytes = t->now.bytes;
-	if (t->now.blocks > t->now.most_blocks)
-		t->now.most_blocks = t->now.blocks;
-	if (t->now.bytes > t->series.peak_bytes) {
-		t->series.peak_bytes = t->now.bytes;
-		t->series.peak_blocks = t->now.blocks;
+	const struct estimated *live = &t->now.live;
+	struct estimated *most = &t->now.most;
+
+	if (live->bytes > most->bytes) {
+		most->bytes = live->bytes;
+		most->bytes_variance = live->bytes_variance;
+	}
+	if (live->blocks > most->blocks) {
+		most->blocks = live->blocks;
+		most->blocks_variance = live->blocks_variance;
+	}
+	if (live->bytes > t->series.peak.bytes) {
+		t->series.peak = *live;
 		t->series.peak_time = time;
 	}
 }
 
-static void born(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live,
-		 uint64_t kept)
+static void born(struct activity_tally *t, const struct estimated *block, uint64_t birth,
+		 bool live, uint64_t kept)
 {
-	if (life->birth >= kept) {
-		t->now.allocs += blocks;
-		t->now.alloc_bytes += life->size * blocks;
-	}
+	if (birth >= kept)
+		estimated_merge(&t->now.began, block);
 	if (!live)
 		return;
-	t->now.blocks += blocks;
-	t->now.bytes += life->size * blocks;
-	look(t, life->birth > kept ? life->birth : kept);
+	estimated_merge(&t->now.live, block);
+	look(t, birth > kept ? birth : kept);
 }
 
-static void died(struct activity_tally *t, const struct life *life, uint64_t blocks, bool live)
+static void died(struct activity_tally *t, const struct estimated *block, bool live)
 {
-	t->now.frees += blocks;
-	t->now.free_bytes += life->size * blocks;
-	if (!live)
-		return;
-	t->now.blocks -= blocks;
-	t->now.bytes -= life->size * blocks;
+	estimated_merge(&t->now.ended, block);
+	if (live)
+		estimated_unmerge(&t->now.live, block);
 }
 
 static void activity_on_birth(void *context, const struct replay_process *p,
@@ -110,10 +110,11 @@ static void activity_on_birth(void *context, const struct replay_process *p,
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
-	uint64_t blocks = replay_weight(p, life);
+	struct estimated block = { 0 };
 
-	born(t, life, blocks, !t->ended, p->replay->kept);
-	born(&r->total, life, blocks, !t->ended, p->replay->kept);
+	estimated_add(&block, life->size, replay_weight(p, life));
+	born(t, &block, life->birth, !t->ended, p->replay->kept);
+	born(&r->total, &block, life->birth, !t->ended, p->replay->kept);
 	if (r->with_pages)
 		page_counts_add(&r->pages, p->id, life);
 }
@@ -123,11 +124,13 @@ static void activity_on_death(void *context, const struct replay_process *p,
 {
 	struct recorder *r = context;
 	struct activity_tally *t = tally_of(r, p);
-	uint64_t blocks = replay_weight(p, life);
+	struct estimated block = { 0 };
 
-	if (life->inherited && death->end != LIFE_NEVER) { /* counts as a free only */
-		t->now.frees += blocks;
-		r->total.now.frees += blocks;
+	/* an inherited one counts as a free only */
+	estimated_add(&block, life->inherited ? 0 : life->size, replay_weight(p, life));
+	if (life->inherited && death->end != LIFE_NEVER) {
+		died(t, &block, false);
+		died(&r->total, &block, false);
 	}
 	if (life->inherited)
 		return;
@@ -139,8 +142,8 @@ static void activity_on_death(void *context, const struct replay_process *p,
 		page_counts_last(&r->pages);
 		return;
 	}
-	died(t, life, blocks, !t->ended);
-	died(&r->total, life, blocks, !t->ended);
+	died(t, &block, !t->ended);
+	died(&r->total, &block, !t->ended);
 	if (r->with_pages)
 		page_counts_remove(&r->pages, p->id, life);
 }
@@ -148,8 +151,8 @@ static void activity_on_death(void *context, const struct replay_process *p,
 /* Counts an object's growth in place as allocated bytes, and its shrinking as freed bytes. */
 static void resized(struct activity_tally *t, uint64_t before, uint64_t after)
 {
-	t->now.alloc_bytes += after > before ? after - before : 0;
-	t->now.free_bytes += before > after ? before - after : 0;
+	t->now.began.bytes += after > before ? after - before : 0;
+	t->now.ended.bytes += before > after ? before - after : 0;
 }
 
 static void activity_on_resize(void *context, const struct replay_process *p,
@@ -164,8 +167,8 @@ static void activity_on_resize(void *context, const struct replay_process *p,
 	resized(&r->total, before, life->size);
 	if (t->ended)
 		return;
-	t->now.bytes += life->size - before;
-	r->total.now.bytes += life->size - before;
+	t->now.live.bytes += life->size - before;
+	r->total.now.live.bytes += life->size - before;
 	look(t, r->edge - r->interval); /* the event has no time: take the interval's begin */
 	look(&r->total, r->edge - r->interval);
 	if (r->with_pages)
@@ -193,19 +196,16 @@ static void on_vtable(void *context, const struct replay_process *p, const struc
 /* Subtracts all that the process holds. */
 static void leave(struct recorder *r, struct activity_tally *t)
 {
-	r->total.now.blocks -= t->now.blocks;
-	r->total.now.bytes -= t->now.bytes;
-	t->now.blocks = t->now.bytes = 0;
+	estimated_unmerge(&r->total.now.live, &t->now.live);
+	t->now.live = (struct estimated){ 0 };
 }
 
 /* ---- intervals ---- */
 
 static void add_up(struct activity_series *s, const struct activity_point *p)
 {
-	s->allocs += p->allocs;
-	s->alloc_bytes += p->alloc_bytes;
-	s->frees += p->frees;
-	s->free_bytes += p->free_bytes;
+	estimated_merge(&s->began, &p->began);
+	estimated_merge(&s->ended, &p->ended);
 }
 
 static void put_point(struct activity_tally *t, uint64_t types, uint64_t pages, uint64_t lines)
@@ -221,9 +221,7 @@ static void put_point(struct activity_tally *t, uint64_t types, uint64_t pages, 
 	t->now.lines = lines;
 	add_up(s, &t->now);
 	s->points[s->count++] = t->now;
-	t->now.allocs = t->now.alloc_bytes = t->now.frees = t->now.free_bytes = 0;
-	t->now.most_bytes = t->now.bytes;
-	t->now.most_blocks = t->now.blocks;
+	t->now = (struct activity_point){ .live = t->now.live, .most = t->now.live };
 }
 
 static void put_points(struct recorder *r)
@@ -357,19 +355,14 @@ static void fill_phase(const struct activity *a, struct phase *phase)
 	phase->begin = phase->first * a->interval;
 	phase->end = (phase->last + 1) * a->interval < a->duration ? (phase->last + 1) * a->interval
 								   : a->duration;
-	if (phase->first) {
-		phase->begin_blocks = points[phase->first - 1].blocks;
-		phase->begin_bytes = points[phase->first - 1].bytes;
-	}
-	phase->end_blocks = end->blocks;
-	phase->end_bytes = end->bytes;
+	if (phase->first)
+		phase->at_begin = points[phase->first - 1].live;
+	phase->at_end = end->live;
 	for (size_t i = phase->first; i <= phase->last; i++) {
-		phase->allocs += points[i].allocs;
-		phase->alloc_bytes += points[i].alloc_bytes;
-		phase->frees += points[i].frees;
-		phase->free_bytes += points[i].free_bytes;
-		if (points[i].most_bytes > phase->most_bytes)
-			phase->most_bytes = points[i].most_bytes;
+		estimated_merge(&phase->began, &points[i].began);
+		estimated_merge(&phase->ended, &points[i].ended);
+		if (points[i].most.bytes > phase->most.bytes)
+			phase->most = points[i].most;
 	}
 }
 
@@ -379,8 +372,8 @@ static void find_phases(struct activity *a)
 	struct phase_range ranges[PHASES_MAX];
 
 	for (size_t i = 0; i < a->count; i++)
-		samples[i] = (struct phase_sample){ a->total.points[i].bytes,
-						    a->total.points[i].most_bytes };
+		samples[i] = (struct phase_sample){ a->total.points[i].live.bytes,
+						    a->total.points[i].most.bytes };
 	a->phase_count = phases_find(0, samples, a->count, ranges);
 	a->phases = mem_zero(a->phase_count, sizeof(*a->phases));
 	for (size_t i = 0; i < a->phase_count; i++) {
@@ -461,7 +454,7 @@ uint64_t activity_median(const struct activity *activity)
 	for (size_t i = 0; i < activity->count; i++) {
 		const struct activity_point *point = activity_point_at(activity, i);
 
-		values[i] = point ? point->bytes : 0;
+		values[i] = point ? point->live.bytes : 0;
 	}
 	qsort(values, activity->count, sizeof(*values), order_numbers);
 	middle = values[activity->count / 2];
@@ -473,14 +466,14 @@ static bool is_above(const struct activity *activity, size_t interval, uint64_t 
 {
 	const struct activity_point *point = activity_point_at(activity, interval);
 
-	return interval < activity->count && point && point->most_bytes > bytes;
+	return interval < activity->count && point && point->most.bytes > bytes;
 }
 
 bool activity_comes_down(const struct activity *activity, uint64_t steady)
 {
 	size_t at = (size_t)(activity->total.peak_time / activity->interval), first = at, last = at,
 	       down = 0;
-	uint64_t middle = steady + (activity->total.peak_bytes - steady) / 2;
+	uint64_t middle = steady + (activity->total.peak.bytes - steady) / 2;
 
 	while (first && is_above(activity, first - 1, middle))
 		first--;

@@ -3,8 +3,8 @@
  * activity.h: the heap over time: live blocks, rates of allocations and frees, and the phases of a
  * run.
  *
- * Runs: CLI. Signals: no. Allocates: 80 bytes an interval and process with blocks then, what
- * page_count.h and live_groups.h say; with phases, 48 bytes a phase and type or site, and what
+ * Runs: CLI. Signals: no. Allocates: 152 bytes an interval and process with blocks then, what
+ * page_count.h and live_groups.h say; with phases, 104 bytes a phase and type or site, and what
  * phase_log.h says. Threads: one a store.
  *
  * The session is cut into `count` intervals of `interval` ns from its start on. For each, over all
@@ -19,7 +19,8 @@
  * interval, live at the session's end; blocks that a fork copied are left out. A garbage-collected
  * object that changes its size counts with its new one from then on, its growth as bytes that
  * began, its loss as bytes that ended: so live bytes are bytes begun less bytes ended, less the
- * bytes of processes that ended before the session.
+ * bytes of processes that ended before the session. Where blocks are a sample, each of these but
+ * types, pages and lines is an estimate with its variance.
  *
  * In a phase, a process's blocks end with it. A block has the type, site and bytes of its end.
  *
@@ -30,22 +31,25 @@
 #ifndef SHINY_ACTIVITY_H
 #define SHINY_ACTIVITY_H
 
+#include "../../answer/estimated.h"
 #include "../../answer/field.h"
 #include "../query/filter.h"
 #include "phase_rows.h"
 
 struct activity_point { /* of an interval */
-	uint64_t blocks, bytes, types, pages, lines;      /* live at its end */
-	uint64_t most_bytes, most_blocks;                 /* live at any moment in it */
-	uint64_t allocs, alloc_bytes, frees, free_bytes;  /* during it */
+	struct estimated live; /* at its end */
+	uint64_t types, pages, lines; /* of these */
+	struct estimated most; /* live at any moment in it: its most blocks, and its most bytes */
+	struct estimated began, ended; /* during it */
 };
 
 struct activity_series {
 	uint32_t process, pid; /* 0: all processes of the filter */
 	char *name;            /* "renderer", else the program's name; NULL for all */
 	uint64_t start, end;   /* ns; of the process, or of the session */
-	uint64_t peak_bytes, peak_blocks, peak_time; /* at the first event with most live bytes */
-	uint64_t allocs, alloc_bytes, frees, free_bytes;
+	struct estimated peak; /* live at the first event with most live bytes */
+	uint64_t peak_time;
+	struct estimated began, ended;
 	struct activity_point *points; /* [count], from interval `first` on; none before the first
 				        * block or after the end */
 	size_t first, count;

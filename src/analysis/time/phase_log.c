@@ -225,7 +225,7 @@ static struct phase_log_row read_row(const uint8_t **at)
 				     .died = first / ROW_KINDS,
 				     .stays = kind == ROW_STAYS,
 				     .has = { kind != ROW_SITE, kind != ROW_TYPE },
-				     .blocks = 1 };
+				     .sum.blocks = 1 };
 
 	if (kind == ROW_ENDS)
 		row.died += read_number(at);
@@ -233,8 +233,8 @@ static struct phase_log_row read_row(const uint8_t **at)
 		if (row.has[i])
 			row.groups[i] = (uint32_t)read_number(at);
 	if (kind == ROW_TYPE || kind == ROW_SITE)
-		row.blocks = read_number(at);
-	row.bytes = read_number(at);
+		row.sum.blocks = read_number(at);
+	row.sum.bytes = read_number(at);
 	return row;
 }
 

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../answer/estimated.h"
+
 /* Most bytes of a log; one that would need more is dropped. Tests lower it. */
 extern size_t phase_log_most;
 
@@ -26,7 +28,7 @@ struct phase_log_row {
 	bool stays;        /* live to the session's end: died is born */
 	bool has[2];       /* [0]: counts for groups[0], a type; [1]: for groups[1], a site */
 	uint32_t groups[2];
-	uint64_t blocks, bytes;
+	struct estimated sum;
 };
 
 /* Makes a log. An interval includes its last nanosecond; the last one has all later events.

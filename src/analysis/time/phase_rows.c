@@ -31,17 +31,14 @@ static void count(struct phase_counter *c, unsigned by, size_t born, size_t died
 	size_t groups = c->groups[by]->count;
 	struct phase_row *row = &c->rows[by][born * groups + what->groups[by]];
 
-	row->blocks += what->blocks;
-	row->bytes += what->bytes;
+	estimated_merge(&row->began, &what->sum);
 	if (died == born && !what->stays)
 		return;
-	row->kept_blocks += what->blocks;
-	row->kept_bytes += what->bytes;
+	estimated_merge(&row->kept, &what->sum);
 	if (what->stays)
 		return;
 	row = &c->rows[by][died * groups + what->groups[by]];
-	row->ended_blocks += what->blocks;
-	row->ended_bytes += what->bytes;
+	estimated_merge(&row->ended, &what->sum);
 }
 
 static void phase_rows_on_death(void *context, const struct replay_process *p,
@@ -51,12 +48,11 @@ static void phase_rows_on_death(void *context, const struct replay_process *p,
 	size_t born = phase_of(c, life->birth), died = phase_of(c, death->time);
 	struct phase_log_row what = { .stays = phase_stays(p, death),
 				      .groups = { groups_find(c->groups[0], p, life),
-						  groups_find(c->groups[1], p, life) },
-				      .blocks = replay_weight(p, life),
-				      .bytes = life->size * replay_weight(p, life) };
+						  groups_find(c->groups[1], p, life) } };
 
 	if (life->inherited)
 		return;
+	estimated_add(&what.sum, life->size, replay_weight(p, life));
 	for (unsigned i = 0; i < 2; i++)
 		count(c, i, born, died < born ? born : died, &what);
 }

@@ -2,7 +2,7 @@
 /*
  * phase_rows.h: the phases of the heap, with their types and call sites.
  *
- * Runs: CLI. Signals: no. Allocates: 48 bytes a phase and type or site. Threads: one a store.
+ * Runs: CLI. Signals: no. Allocates: 104 bytes a phase and type or site. Threads: one a store.
  *
  * Each block is counted when it has ended, for the phases of its birth and of its end. The phases
  * are known only at the end: until then phase_log.h keeps the blocks; if it drops them, another
@@ -18,9 +18,9 @@
 enum { PHASE_ROWS = 4 };
 struct phase_row { /* a type or a call site, in a phase */
 	char *name;                           /* NULL in the empty rows at the end */
-	uint64_t blocks, bytes;               /* that began in the phase */
-	uint64_t kept_blocks, kept_bytes;     /* of these, live at its end */
-	uint64_t ended_blocks, ended_bytes;   /* that ended in it and began before it */
+	struct estimated began; /* in the phase */
+	struct estimated kept;  /* of these, live at its end */
+	struct estimated ended; /* in it, and began before it */
 };
 struct phase {
 	size_t number;                             /* from 1 */
@@ -28,9 +28,8 @@ struct phase {
 	size_t first, last;                        /* intervals, both included */
 	uint64_t begin, end;                       /* ns; end of the last interval, or of the
 						    * session */
-	uint64_t begin_blocks, begin_bytes;        /* live */
-	uint64_t end_blocks, end_bytes, most_bytes;
-	uint64_t allocs, alloc_bytes, frees, free_bytes;
+	struct estimated at_begin, at_end, most;   /* live; `most` of bytes */
+	struct estimated began, ended;             /* during it */
 	/* largest first: of a rise by kept bytes, of a fall by ended bytes, else by bytes */
 	struct phase_row types[PHASE_ROWS], sites[PHASE_ROWS];
 };
@@ -38,9 +37,9 @@ struct phase {
 /* Returns the bytes by which a phase's rows are ordered. */
 static inline uint64_t phase_weight(const struct phase *phase, const struct phase_row *row)
 {
-	return phase->kind == PHASE_RISE   ? row->kept_bytes
-	       : phase->kind == PHASE_FALL ? row->ended_bytes
-					   : row->bytes;
+	return phase->kind == PHASE_RISE   ? row->kept.bytes
+	       : phase->kind == PHASE_FALL ? row->ended.bytes
+					   : row->began.bytes;
 }
 
 /* True if the block is live at the session's end. */

@@ -49,25 +49,40 @@ static char *number_text(char out[UNITS_TEXT], uint64_t value, bool bytes)
 				  : units_short(out, (double)value);
 }
 
+/* Writes the margin of a number of blocks a second. */
+static char *rate_margin(char out[ESTIMATED_MARGIN], const struct estimated *sum, uint64_t length)
+{
+	double seconds = (double)length / 1e9;
+
+	return estimated_margin_of(out, activity_per_second(sum->blocks, length),
+				   length ? (double)sum->blocks_variance / (seconds * seconds) : 0,
+				   units_count);
+}
+
 static void print_answer(const struct ctl *ctl, const struct activity *a)
 {
 	const struct activity_series *t = &a->total;
-	const struct activity_point *end = &t->points[a->count - 1];
+	const struct estimated *peak = &t->peak, *end = &t->points[a->count - 1].live;
 	uint64_t length = a->duration - a->kept;
 
 	fprintf(ctl->style.out,
-		"%s%s%s live at most, in %s, %s after the start; %s at the end, in %s\n",
-		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, t->peak_bytes),
+		"%s%s%s%s live at most, in %s, %s after the start; %s%s at the end, in %s\n",
+		tint(&ctl->style, TINT_BOLD), units_bytes(UNITS_BUF, peak->bytes),
 		tint_end(&ctl->style, TINT_BOLD),
-		units_noun(UNITS_NOUN_BUF, t->peak_blocks, "block"),
+		estimated_margin(ESTIMATED_MARGIN_BUF, peak->bytes, peak->bytes_variance),
+		units_noun(UNITS_NOUN_BUF, peak->blocks, "block"),
 		units_time(UNITS_BUF, t->peak_time), units_bytes(UNITS_BUF, end->bytes),
+		estimated_margin(ESTIMATED_MARGIN_BUF, end->bytes, end->bytes_variance),
 		units_count(UNITS_BUF, end->blocks));
-	fprintf(ctl->style.out, "%s (%s) and %s in %s: %s and %s a second\n",
-		units_noun(UNITS_NOUN_BUF, t->allocs, "allocation"),
-		units_bytes(UNITS_BUF, t->alloc_bytes),
-		units_noun(UNITS_NOUN_BUF, t->frees, "free"), units_time(UNITS_BUF, length),
-		units_count(UNITS_BUF, activity_per_second(t->allocs, length)),
-		units_count(UNITS_BUF, activity_per_second(t->frees, length)));
+	fprintf(ctl->style.out, "%s (%s%s) and %s in %s: %s%s and %s%s a second\n",
+		units_noun(UNITS_NOUN_BUF, t->began.blocks, "allocation"),
+		units_bytes(UNITS_BUF, t->began.bytes),
+		estimated_margin(ESTIMATED_MARGIN_BUF, t->began.bytes, t->began.bytes_variance),
+		units_noun(UNITS_NOUN_BUF, t->ended.blocks, "free"), units_time(UNITS_BUF, length),
+		units_count(UNITS_BUF, activity_per_second(t->began.blocks, length)),
+		rate_margin(ESTIMATED_MARGIN_BUF, &t->began, length),
+		units_count(UNITS_BUF, activity_per_second(t->ended.blocks, length)),
+		rate_margin(ESTIMATED_MARGIN_BUF, &t->ended, length));
 }
 
 static void print_series(const struct ctl *ctl, const struct activity *a)
@@ -89,8 +104,8 @@ static void print_series(const struct ctl *ctl, const struct activity *a)
 
 			last = field_value(measure, p).number;
 			/* of live bytes and blocks, the most in the interval */
-			values[i] = g == 0	? p->most_bytes
-				    : g == 1	? p->most_blocks
+			values[i] = g == 0	? p->most.bytes
+				    : g == 1	? p->most.blocks
 				    : g < RATES ? last
 						: activity_per_second(last, length_of(a, i));
 			most = values[i] > most ? values[i] : most;
@@ -161,7 +176,7 @@ static char *phase_names(const void *of, void *context)
 }
 
 ORDER_BY(by_peak, struct activity_series *const,
-	 ORDER_VALUES((*b)->peak_bytes, (*a)->peak_bytes)
+	 ORDER_VALUES((*b)->peak.bytes, (*a)->peak.bytes)
 		 ?: ORDER_VALUES((*a)->process, (*b)->process))
 
 static void print_each(const struct ctl *ctl, const struct activity *a)
@@ -184,12 +199,12 @@ static void print_each(const struct ctl *ctl, const struct activity *a)
 
 		memset(values, 0, a->count * sizeof(*values));
 		for (size_t k = 0; k < s->count; k++)
-			values[s->first + k] = s->points[k].most_bytes;
+			values[s->first + k] = s->points[k].most.bytes;
 		bars = bars_text(values, a->count, columns);
 		fprintf(ctl->style.out, "%s%-*s%s%s%s%s%*s%*s\n", tint(&ctl->style, TINT_NAME),
 			PROCESS_LABEL, name, tint_end(&ctl->style, TINT_NAME),
 			tint(&ctl->style, TINT_GOOD), bars, tint_end(&ctl->style, TINT_GOOD), VALUE,
-			units_bytes(UNITS_BUF, s->peak_bytes), VALUE,
+			units_bytes(UNITS_BUF, s->peak.bytes), VALUE,
 			units_time(UNITS_BUF, s->peak_time));
 		free(bars);
 		free(name);
@@ -220,9 +235,14 @@ static void csv_series(FILE *out, const struct activity *a, const struct activit
 		fprintf(out, "%llu,%llu,%u,%u,", (unsigned long long)(at * a->interval),
 			(unsigned long long)length_of(a, at), s->process, s->pid);
 		csv_text(out, s->name ? s->name : "");
-		for (const struct field *f = activity_point_fields; f->kind != FIELD_KIND_END; f++)
-			fprintf(out, ",%llu",
-				(unsigned long long)field_value(f, &s->points[i]).number);
+		for (const struct field *f = activity_point_fields; f->kind != FIELD_KIND_END;
+		     f++) {
+			struct field_value v = field_value(f, &s->points[i]);
+
+			fputc(',', out);
+			if (!v.absent)
+				fprintf(out, "%llu", (unsigned long long)v.number);
+		}
 		fputs("\n", out);
 	}
 }

@@ -131,7 +131,7 @@ static void print_series(const struct ctl *ctl, const char *name, const struct a
 static void print_f11(struct ctl *ctl, const struct activity *a, const struct paper_access *access)
 {
 	ctl_heading(ctl, "F11 Live over time", "");
-	print_series(ctl, "objects", a, offsetof(struct activity_point, blocks));
+	print_series(ctl, "objects", a, offsetof(struct activity_point, live.blocks));
 	print_series(ctl, "types", a, offsetof(struct activity_point, types));
 	print_series(ctl, "pages", a, offsetof(struct activity_point, pages));
 	print_series(ctl, "cache lines", a, offsetof(struct activity_point, lines));

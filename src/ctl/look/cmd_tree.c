@@ -17,19 +17,22 @@ enum { BRANCH = 64 };
 static void print_node(const struct style *style, const struct tree_node *node, bool blocks,
 		       const char *branch, const char *below)
 {
-	char value[UNITS_TEXT], *line;
+	char value[UNITS_TEXT], margin[ESTIMATED_MARGIN], *line;
 	size_t used, room;
 
 	units_count(value, node->value);
-	used = text_columns(branch) + strlen(value) + (blocks ? 0 : 2) + 14;
+	estimated_margin_of(margin, node->value, node->variance,
+			    blocks ? units_count : units_bytes);
+	used = text_columns(branch) + strlen(value) + (blocks ? 0 : 2) + text_columns(margin) + 14;
 	room = !style->width && style->longest ? style->longest
 	       : !style->width		       ? 4000
 	       : style->width > used + 16      ? style->width - used
 					       : 16;
 	line = mem_alloc(4 * room + 8);
 	text_fit(line, 4 * room + 8, node->name, room, TEXT_CUT_MIDDLE);
-	fprintf(style->out, "%s%s%s %s(%05.2f%%)%s %s %s%s%s\n", branch, value, blocks ? "" : " B",
-		tint(style, TINT_DIM), 100 * node->share, tint_end(style, TINT_DIM),
+	fprintf(style->out, "%s%s%s%s%s (%05.2f%%)%s %s %s%s%s\n", branch, value,
+		blocks ? "" : " B", tint(style, TINT_DIM), margin, 100 * node->share,
+		tint_end(style, TINT_DIM),
 		node->folded ? "++" : "--", tint(style, node->folded ? TINT_DIM : TINT_NAME), line,
 		tint_end(style, node->folded ? TINT_DIM : TINT_NAME));
 	free(line);
@@ -51,9 +54,7 @@ struct tree_rule {
 	uint64_t value;
 };
 struct tree_component {
-	const char *name;
-	uint64_t value;
-	double share;
+	struct tree_node sum; /* without children; the name is that of `components` */
 	VEC(struct tree_rule) rules;
 };
 
@@ -82,9 +83,10 @@ static void add_owners(struct tree_answer *to)
 		if (!place[owner->name])
 			place[owner->name] = ++to->owner_count;
 		row = &to->owners[place[owner->name] - 1];
-		row->name = c->names.at[owner->name];
-		row->value += owner->value;
-		row->share = c->total ? (double)row->value / (double)c->total : 0;
+		row->sum.name = c->names.at[owner->name];
+		row->sum.value += owner->value;
+		row->sum.variance += (double)owner->variance * tree_variance_unit(to->measure);
+		row->sum.share = c->total ? (double)row->sum.value / (double)c->total : 0;
 		if (owner->rule)
 			*vec_push(&row->rules) = (struct tree_rule){ *owner->rule, owner->value };
 	}
@@ -198,16 +200,17 @@ FIELD_SKIP(is_leaf, struct tree_node, !r->count)
 FIELD_SKIP(has_no_components, struct tree_answer, !r->by_component)
 
 /* clang-format off */
-static const struct field node_fields[5];
+static const struct field node_fields[6];
 static const struct field children_fields[] = {
 	{ FIELD_ROWS("children", struct tree_node, children, count, node_fields),
 	  .again = true, .help = "the parts of the node: name, value, share, folded, children" },
 	FIELD_LAST
 };
-static const struct field node_fields[5] = {
+static const struct field node_fields[6] = {
 	{ FIELD_TEXT("name", struct tree_node, name), .help = "a process, module, component, tag, "
 	  "type or call site" },
 	{ FIELD_COUNT("value", struct tree_node, value), .help = "what it has of the measure" },
+	{ FIELD_SAME(tree_value_bounds) },
 	{ FIELD_SAME(tree_share_fields) },
 	{ FIELD_SAME(children_fields), .skip = is_leaf, .spread = true },
 	FIELD_LAST
@@ -222,10 +225,11 @@ static const struct field rule_fields[] = {
 	FIELD_LAST
 };
 static const struct field component_fields[] = {
-	{ FIELD_TEXT("name", struct tree_component, name), .help = "the component" },
-	{ FIELD_COUNT("value", struct tree_component, value),
+	{ FIELD_TEXT("name", struct tree_component, sum.name), .help = "the component" },
+	{ FIELD_COUNT("value", struct tree_component, sum.value),
 	  .help = "what it has of the measure" },
-	{ FIELD_REAL("share", struct tree_component, share), .help = "its share of all" },
+	{ FIELD_GROUP(struct tree_component, sum, tree_value_bounds) },
+	{ FIELD_REAL("share", struct tree_component, sum.share), .help = "its share of all" },
 	{ FIELD_ROWS("rules", struct tree_component, rules.at, rules.count, rule_fields),
 	  .help = "a rule that gave it something" },
 	FIELD_LAST
@@ -240,6 +244,7 @@ static const struct field tree_fields[] = {
 	{ FIELD_TEXT("measure", struct tree_answer, word), .help = "the word of --measure" },
 	{ FIELD_WORKED_OUT("unit", TEXT, get_unit), .help = "bytes or blocks" },
 	{ FIELD_COUNT("total", struct tree_answer, root.value), .help = "the measure of all" },
+	{ FIELD_GROUP(struct tree_answer, root, tree_total_bounds) },
 	{ FIELD_ROWS("children", struct tree_answer, root.children, root.count, node_fields),
 	  .help = "a part of the tree, largest first" },
 	{ FIELD_SAME(components_fields), .skip = has_no_components },

@@ -303,10 +303,10 @@ static const struct field f10_fields[] = {
 #define MOMENT struct paper_moment
 static const struct field f11_fields[] = {
 	{ FIELD_TIME("time_ns", MOMENT, time), .help = "the end of the interval" },
-	{ FIELD_COUNT("objects", MOMENT, live.blocks), .help = "live blocks" },
-	{ FIELD_COUNT("types", MOMENT, live.types), .help = "their types" },
-	{ FIELD_COUNT("pages", MOMENT, live.pages), .help = "their pages" },
-	{ FIELD_COUNT("lines", MOMENT, live.lines), .help = "their cache lines" },
+	{ FIELD_COUNT("objects", MOMENT, at.live.blocks), .help = "live blocks" },
+	{ FIELD_COUNT("types", MOMENT, at.types), .help = "their types" },
+	{ FIELD_COUNT("pages", MOMENT, at.pages), .help = "their pages" },
+	{ FIELD_COUNT("lines", MOMENT, at.lines), .help = "their cache lines" },
 	FIELD_LAST
 };
 #define SYMPTOM(name, which) \

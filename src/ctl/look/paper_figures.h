@@ -34,7 +34,7 @@ struct paper_pool {
 };
 struct paper_moment {
 	uint64_t time;
-	struct activity_point live;
+	struct activity_point at;
 };
 
 struct paper_file {

@@ -108,13 +108,15 @@ function showFilter() {
 }
 
 function showCards(sums) {
-  const all = cube.total;
-  const end = ['Live at the end', bytes(sums.live_bytes), `${noun(sums.live, 'block')}`];
-  const peak = ['Peak', bytes(sums.counted ? NaN : sums.peak_bytes), sums.counted
+  const all = cube.total, whole = sums.allocs === all.allocs;
+  // a margin is that of the whole session, of a sample
+  const about = (key) => bytes(sums[key]) + (whole ? data.margins[key] : '');
+  const end = ['Live at the end', about('live_bytes'), `${noun(sums.live, 'block')}`];
+  const peak = ['Peak', sums.counted ? bytes(NaN) : about('peak_bytes'), sums.counted
     ? 'known of the whole session only' : `after ${time(data.peak_ns)}`];
   cards('cards', [
     ...firstMeasure() === 'peak' ? [peak, end] : [end, peak],
-    ['Allocated', bytes(sums.bytes), `${noun(sums.allocs, 'allocation')}`],
+    ['Allocated', about('bytes'), `${noun(sums.allocs, 'allocation')}`],
     ['Freed', count(sums.freed), data.kept_from_ns
       ? `blocks since ${time(data.kept_from_ns)}, of which events were kept` : 'blocks'],
     ['Half of the blocks live less than', time(sums.median), 'of those that ended'],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oom: holds ever more memory until the kernel ends it for that. Each line of its output is how many
- * blocks it had allocated when it had the last of 1 MiB, but not yet written to it.
+ * oom: holds ever more memory until the kernel ends it for that. Each line of its output is how
+ * many blocks it had allocated when it had the last of 1 MiB, but not yet written to it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -533,7 +533,8 @@ static bool boot(void)
 	add_attached(si_ring.header, words);
 	part(" patches + ");
 	say("ring in ", directory);
-	say("allocator: ", si_ring.header->attach_text);
+	if (!si_late)
+		say("allocator: ", si_ring.header->attach_text);
 	si_attach_finish(service == SI_SERVED, &notes);
 	part(" the rest of the ring = ");
 	say_parts();

@@ -9,7 +9,8 @@
  * Threads:   one; of those of a program that ran already, the others run on.
  *
  * dlopen alone changes nothing: the constructor finds that it runs late, and waits for the call
- * that brings the settings. Detaching puts references, symbols and tables back, and waits until no thread
+ * that brings the settings. Detaching puts references, symbols and tables back (patches shinyctl
+ * has undone before: remote_patch.h), and waits until no thread
  * writes a record; then empty private memory takes the ring's place, for threads that are between
  * two instructions of a hook. The library stays mapped, and all that its hooks do is to call on.
  */
@@ -22,6 +23,8 @@
 #include "../core/sys.h"
 #include "../hook/hooks.h"
 #include "../hook/rebind.h"
+#include "../patch/inner_allocator.h"
+#include "../patch/patcher.h"
 #include "../record/process.h"
 #include "../record/snapshot_moment.h"
 #include "../record/writer.h"
@@ -92,16 +95,38 @@ static enum shiny_attach look(char text[SHINY_TEXT])
 {
 	struct si_text t;
 
-	if (!si_is_ours(si_owner("malloc")))
-		return si_partition_attach(NULL, text, SHINY_TEXT);
+	enum shiny_attach how;
+
+	if (!si_is_ours(si_owner("malloc"))) {
+		how = si_partition_attach(NULL, text, SHINY_TEXT);
+		return how == SHINY_ATTACH_NONE && !si_partition_seen() ? SHINY_ATTACH_ENTRIES
+									: how;
+	}
 	si_text_init(&t, text, SHINY_TEXT);
 	si_text_add(&t, "attached while it ran: blocks from before are not known, and of its "
 			"allocators malloc's family and operator new alone");
 	return SHINY_ATTACH_SYMBOLS;
 }
 
+/* Prepares the patches of the executable's own allocator, which shinyctl writes. */
+static bool prepare_entries(struct shiny_attaching *said, char text[SHINY_TEXT],
+			    struct si_text *why)
+{
+	struct si_text t;
+
+	si_text_init(&t, text, SHINY_TEXT);
+	if (!si_allocator_attach(si_late_environment(), &t)) {
+		si_text_add(why, t.used ? text : "the allocator in its executable is not known");
+		return false;
+	}
+	si_text_add(&t, "; attached while it ran: blocks from before are not known");
+	said->patches = (uintptr_t)si_allocator_patches.patch;
+	said->patch_count = si_allocator_patches.count;
+	return true;
+}
+
 /* Boots and redirects calls to us; false: nothing is redirected, and `why` says why. */
-static bool enter(struct si_text *why)
+static bool enter(struct shiny_attaching *said, struct si_text *why)
 {
 	char text[SHINY_TEXT];
 	enum shiny_attach how = look(text);
@@ -116,13 +141,14 @@ static bool enter(struct si_text *why)
 						 : "set-uid, or behind a filter");
 		return false;
 	}
-	/* shinyctl starts the sidecar, which reads this, when we have returned */
-	si_ring.header->attach = how;
-	__builtin_memcpy(si_ring.header->attach_text, text, sizeof(text));
-	if (!si_partition_enter(why)) {
+	if ((how == SHINY_ATTACH_ENTRIES && !prepare_entries(said, text, why)) ||
+	    !si_partition_enter(why)) {
 		leave();
 		return false;
 	}
+	/* shinyctl starts the sidecar, which reads this, when we have returned */
+	si_ring.header->attach = how;
+	__builtin_memcpy(si_ring.header->attach_text, text, sizeof(text));
 	si_rebind_all(false);
 	return true;
 }
@@ -136,7 +162,7 @@ int si_hook_attach(struct shiny_attaching *said)
 		return -1;
 	si_next_resolve();
 	si_text_init(&why, said->why, sizeof(said->why));
-	if (enter(&why))
+	if (enter(said, &why))
 		register_exits();
 	errno = saved;
 	return 0;

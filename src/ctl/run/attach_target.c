@@ -122,29 +122,29 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 /* Returns why the program itself can't be attached, or NULL. */
-static const char *program_refusal(pid_t pid, bool *own_malloc)
+static const char *program_refusal(pid_t pid, char program[PROGRAM_PATH],
+				    struct program_look *look)
 {
-	struct program_look look;
-	char path[64], words[8];
+	char path[64];
 	struct shiny_err *err;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (readlink(path, words, sizeof(words)) < 0)
+	n = readlink(path, program, PROGRAM_PATH - 1);
+	if (n < 0)
 		return errno == ENOENT ? "it is a thread of the kernel, or has ended"
 				       : "it is another user's, or not dumpable";
-	err = program_look(path, &look);
+	program[n] = 0;
+	err = program_look(path, look);
 	if (err) {
 		shiny_err_free(err);
 		return "its program's file cannot be read";
 	}
-	if (look.kind == PROGRAM_STATIC)
+	if (look->kind == PROGRAM_STATIC)
 		return "it is linked statically: it has no loader";
-	if (look.kind == PROGRAM_FOREIGN)
+	if (look->kind == PROGRAM_FOREIGN)
 		return "it is a program of another machine or word size";
-	*own_malloc = look.malloc == PROGRAM_MALLOC_PARTITION;
-	if (look.malloc == PROGRAM_MALLOC_OWN)
-		return "its executable has a malloc of its own: start it with `shinyctl run`";
-	if (look.sanitizer)
+	if (look->sanitizer)
 		return "it is built with a sanitizer: start it with `shinyctl run`";
 	return NULL;
 }
@@ -173,7 +173,7 @@ struct shiny_err *attach_look(pid_t pid, const char *library, struct attach_targ
 
 	*out = (struct attach_target){ .pid = pid };
 	snprintf(out->library, sizeof(out->library), "%s", library);
-	why = why ?: program_refusal(pid, &out->own_malloc);
+	why = why ?: program_refusal(pid, out->program, &out->look);
 	if (why)
 		return no(pid, why);
 	find_own_files(&files, library);
@@ -347,7 +347,7 @@ static bool is_fit(const struct attach_target *t, struct live_stack *stacks,
 
 	return thread->stopped && !thread->ended && !thread->signal && has_room(t, thread) &&
 	       live_stack_walk(stacks, thread->tid, meet, &walk) && walk.program &&
-	       (!t->own_malloc || is_waiting(thread, &walk));
+	       (t->look.malloc == PROGRAM_MALLOC_LIBRARY || is_waiting(thread, &walk));
 }
 
 static void note_stacks(const struct attach_target *t, const struct tracee *tracee,

@@ -35,7 +35,8 @@ struct attach_target {
 	char library[PROGRAM_PATH];
 	struct attach_mapping libc, loader, ours; /* ours: empty if it is not there */
 	uint64_t bias; /* of libc there against here */
-	bool own_malloc; /* the executable has an allocator */
+	char program[PROGRAM_PATH]; /* the executable, and what is known of its file */
+	struct program_look look;
 	VEC(struct attach_mapping) mappings;
 };
 

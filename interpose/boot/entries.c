@@ -9,10 +9,10 @@
  * Threads:   one; of those of a program that ran already, the others run on.
  *
  * dlopen alone changes nothing: the constructor finds that it runs late, and waits for the call
- * that brings the settings. Detaching puts references, symbols and tables back (patches shinyctl
- * has undone before: remote_patch.h), and waits until no thread
- * writes a record; then empty private memory takes the ring's place, for threads that are between
- * two instructions of a hook. The library stays mapped, and all that its hooks do is to call on.
+ * that brings the settings. Patches of code are left to shinyctl (remote_patch.h), which undoes
+ * them first. Detaching puts references, symbols and tables back, and waits until no thread writes
+ * a record; then empty private memory takes the ring's place, for threads that are between two
+ * instructions of a hook. The library stays mapped, and all that its hooks do is to call on.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -200,7 +200,7 @@ static const struct si_layout *match_layout(const struct si_image *image,
 
 /* ---- installing our functions ---- */
 
-/* What was found in this program; `layout` NULL: nothing that can be hooked. */
+/* The findings about this program; `layout` NULL: nothing can be hooked. */
 static struct {
 	struct si_image image;
 	struct si_evidence e;

@@ -5,8 +5,8 @@
  *
  * Each line of standard input is a command, whose answer is one line of output: "count" is answered
  * when all threads stand still, with the sums so far: allocations, bytes, frees, frees of blocks
- * from before the last "mark", which is answered so, too; "run" lets them go on; "front" puts another
- * table in front of the allocator's, if the allocator is partition_target.cxx's; "end" ends them.
+ * from before the last "mark", which is answered so, too; "run" lets them go on; "front" puts
+ * another table in front of the allocator's, if that is partition_target.cxx's; "end" ends them.
  */
 #include <dlfcn.h>
 #include <pthread.h>

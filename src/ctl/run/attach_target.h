@@ -9,10 +9,9 @@
  * where they do here, and no symbol of a stranger's file is believed. A thread is chosen whose
  * whole stack is known, and none of whose frames lies in the loader, in us, or in a function of
  * libc's that may hold a lock which loading needs, or may be needed after it: the allocator's,
- * the loader's, fork and exit. In a program whose executable has its own allocator, whose functions
- * may be inlined anywhere, it must wait in the kernel, in no call that an allocator makes. The other
- * threads run on meanwhile, so locks that they hold are
- * given back.
+ * the loader's, fork and exit. If the executable has an allocator, whose functions may be inlined
+ * anywhere, the thread must wait in the kernel, in no call that an allocator makes. The other
+ * threads run on meanwhile, so locks that they hold are given back.
  */
 #ifndef SHINY_ATTACH_TARGET_H
 #define SHINY_ATTACH_TARGET_H

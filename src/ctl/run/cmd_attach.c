@@ -179,7 +179,8 @@ static bool keep(int process, int sidecar, uint64_t ns)
 }
 
 /* Detaches when it is time to, and returns the sidecar's status. */
-static int be_keeper(struct attach_target *t, struct remote_patches *patches, pid_t sidecar, int alive, uint64_t ns)
+static int be_keeper(struct attach_target *t, struct remote_patches *patches,
+		     pid_t sidecar, int alive, uint64_t ns)
 {
 	int process = (int)syscall(SYS_pidfd_open, t->pid, 0), status = 0;
 	struct shiny_err *err = NULL;

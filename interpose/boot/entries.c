@@ -93,9 +93,8 @@ static void leave(void)
 /* Finds how the program can be reached; `text` says how, or why not. */
 static enum shiny_attach look(char text[SHINY_TEXT])
 {
-	struct si_text t;
-
 	enum shiny_attach how;
+	struct si_text t;
 
 	if (!si_is_ours(si_owner("malloc"))) {
 		how = si_partition_attach(NULL, text, SHINY_TEXT);

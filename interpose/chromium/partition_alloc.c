@@ -441,7 +441,7 @@ bool si_partition_enter(struct si_text *why)
 
 void si_partition_leave(void)
 {
-	uintptr_t *at = (uintptr_t *)found.e.head, value, next;
+	uintptr_t *at = (uintptr_t *)found.e.head, value;
 	const struct si_segment *s;
 
 	for (unsigned n = 0; found.ours && n <= SI_FRONT_TABLES; n++) {
@@ -449,14 +449,14 @@ void si_partition_leave(void)
 		if (!s || s->executable)
 			return;
 		value = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-		next = ((uintptr_t *)value)[found.layout->slots - 1];
 		if (value == found.ours) {
 			if (s->writable)
-				__atomic_compare_exchange_n(at, &value, next, false,
-							    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+				__atomic_compare_exchange_n(
+					at, &value, ((uintptr_t *)value)[found.layout->slots - 1],
+					false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 			return;
 		}
-		at = &((uintptr_t *)value)[found.layout->slots - 1];
+		at = (uintptr_t *)value + found.layout->slots - 1; /* looked at before it is read */
 	}
 }
 

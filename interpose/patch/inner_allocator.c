@@ -274,14 +274,15 @@ static bool attach(const struct si_main_image *image, const struct shiny_allocat
 	struct own_numbers n;
 
 	if (!find_room(f, &n, text) ||
-	    !(si_late ? si_patch_begin_unbound : si_patch_begin)(p, image->bias, image->start,
-								 image->end, f->count, text))
+	    !(si_late ? si_patch_begin_unbound(p, image->bias, image->start, image->end, f->count,
+					       text)
+		      : si_patch_begin(p, image->bias, image->start, image->end, f->count, text)))
 		return false;
 	if (!prepare(p, f, image, &n, false, text)) {
 		si_patch_abandon(p);
 		return false;
 	}
-	if (!(si_late ? si_patch_leave : si_patch_commit)(p, text))
+	if (!(si_late ? si_patch_leave(p, text) : si_patch_commit(p, text)))
 		return false;
 	entries += n.entries;
 	families += n.families;

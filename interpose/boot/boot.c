@@ -236,16 +236,6 @@ static void prepare(char *const *environment, struct si_text *notes)
 	si_attach_begins();
 }
 
-static void begin_late(struct shiny_header *h)
-{
-	struct si_text t;
-
-	h->attach = SHINY_ATTACH_SYMBOLS;
-	si_text_init(&t, h->attach_text, sizeof(h->attach_text));
-	si_text_add(&t, "attached while it ran: blocks from before are not known, and of its "
-			"allocators malloc's family and operator new alone");
-}
-
 static void reach_allocator(char *const *environment, struct shiny_header *h)
 {
 	char words[SHINY_TEXT];
@@ -535,9 +525,7 @@ static bool boot(void)
 	si_modules_boot(__builtin_frame_address(0));
 	si_readable_boot();
 	part(" modules + ");
-	if (si_late) {
-		begin_late(si_ring.header);
-	} else {
+	if (!si_late) {
 		reach_allocator(start.environment, si_ring.header);
 		part(" allocator + ");
 		reach_collected(start.environment, si_ring.header);
@@ -545,7 +533,8 @@ static bool boot(void)
 	add_attached(si_ring.header, words);
 	part(" patches + ");
 	say("ring in ", directory);
-	say("allocator: ", si_ring.header->attach_text);
+	if (!si_late)
+		say("allocator: ", si_ring.header->attach_text);
 	si_attach_finish(service == SI_SERVED, &notes);
 	part(" the rest of the ring = ");
 	say_parts();

@@ -9,18 +9,22 @@
  * Threads:   one; of those of a program that ran already, the others run on.
  *
  * dlopen alone changes nothing: the constructor finds that it runs late, and waits for the call
- * that brings the settings. Detaching puts references and symbols back, and waits until no thread
- * writes a record; then empty private memory takes the ring's place, for threads that are between
- * two instructions of a hook. The library stays mapped, and all that its hooks do is to call on.
+ * that brings the settings. Patches of code are left to shinyctl (remote_patch.h), which undoes
+ * them first. Detaching puts references, symbols and tables back, and waits until no thread writes
+ * a record; then empty private memory takes the ring's place, for threads that are between two
+ * instructions of a hook. The library stays mapped, and all that its hooks do is to call on.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/rseq.h>
 
+#include "../chromium/partition_alloc.h"
 #include "../core/late.h"
 #include "../core/sys.h"
 #include "../hook/hooks.h"
 #include "../hook/rebind.h"
+#include "../patch/inner_allocator.h"
+#include "../patch/patcher.h"
 #include "../record/process.h"
 #include "../record/snapshot_moment.h"
 #include "../record/writer.h"
@@ -73,6 +77,81 @@ __attribute__((destructor)) static void end(void)
 	si_event_exiting();
 }
 
+/* Ends the recording: no reference and no table leads to us any more. */
+static void leave(void)
+{
+	enum { TRIES = 1000, PAUSE = 1000000 }; /* ns */
+	unsigned n = 0;
+
+	si_event_exiting();
+	__atomic_store_n(&si_self->life, SI_OFF, __ATOMIC_SEQ_CST);
+	while (!si_writers_quiet() && n++ < TRIES)
+		si_sys_sleep(PAUSE);
+	si_attach_end();
+}
+
+/* Finds how the program can be reached; `text` says how, or why not. */
+static enum shiny_attach look(char text[SHINY_TEXT])
+{
+	enum shiny_attach how;
+	struct si_text t;
+
+	if (!si_is_ours(si_owner("malloc"))) {
+		how = si_partition_attach(NULL, text, SHINY_TEXT);
+		return how == SHINY_ATTACH_NONE && !si_partition_seen() ? SHINY_ATTACH_ENTRIES
+									: how;
+	}
+	si_text_init(&t, text, SHINY_TEXT);
+	si_text_add(&t, "attached while it ran: blocks from before are not known, and of its "
+			"allocators malloc's family and operator new alone");
+	return SHINY_ATTACH_SYMBOLS;
+}
+
+/* Prepares the patches of the executable's own allocator, which shinyctl writes. */
+static bool prepare_entries(struct shiny_attaching *said, char text[SHINY_TEXT],
+			    struct si_text *why)
+{
+	struct si_text t;
+
+	si_text_init(&t, text, SHINY_TEXT);
+	if (!si_allocator_attach(si_late_environment(), &t)) {
+		si_text_add(why, t.used ? text : "the allocator in its executable is not known");
+		return false;
+	}
+	si_text_add(&t, "; attached while it ran: blocks from before are not known");
+	said->patches = (uintptr_t)si_allocator_patches.patch;
+	said->patch_count = si_allocator_patches.count;
+	return true;
+}
+
+/* Boots and redirects calls to us; false: nothing is redirected, and `why` says why. */
+static bool enter(struct shiny_attaching *said, struct si_text *why)
+{
+	char text[SHINY_TEXT];
+	enum shiny_attach how = look(text);
+
+	if (how == SHINY_ATTACH_NONE) {
+		si_text_add(why, text);
+		return false;
+	}
+	si_boot();
+	if (!si_alive()) {
+		si_text_add(why, *si_boot_notes() ? si_boot_notes()
+						 : "set-uid, or behind a filter");
+		return false;
+	}
+	if ((how == SHINY_ATTACH_ENTRIES && !prepare_entries(said, text, why)) ||
+	    !si_partition_enter(why)) {
+		leave();
+		return false;
+	}
+	/* shinyctl starts the sidecar, which reads this, when we have returned */
+	si_ring.header->attach = how;
+	__builtin_memcpy(si_ring.header->attach_text, text, sizeof(text));
+	si_rebind_all(false);
+	return true;
+}
+
 int si_hook_attach(struct shiny_attaching *said)
 {
 	struct si_text why;
@@ -81,33 +160,21 @@ int si_hook_attach(struct shiny_attaching *said)
 	if (!si_boot_is_due() || !si_late_take(said))
 		return -1;
 	si_next_resolve();
-	si_boot();
-	if (si_alive()) {
-		si_rebind_all(false);
+	si_text_init(&why, said->why, sizeof(said->why));
+	if (enter(said, &why))
 		register_exits();
-	} else {
-		si_text_init(&why, said->why, sizeof(said->why));
-		si_text_add(&why, *si_boot_notes() ? si_boot_notes()
-						 : "set-uid, or behind a filter");
-	}
 	errno = saved;
 	return 0;
 }
 
 int si_hook_detach(struct shiny_attaching *said)
 {
-	enum { TRIES = 1000, PAUSE = 1000000 }; /* ns */
-	unsigned n = 0;
-
 	(void)said;
 	if (!si_late || !si_own_slot())
 		return -1;
+	si_partition_leave();
 	si_rebind_all(true);
-	si_event_exiting();
-	__atomic_store_n(&si_self->life, SI_OFF, __ATOMIC_SEQ_CST);
-	while (!si_writers_quiet() && n++ < TRIES)
-		si_sys_sleep(PAUSE);
-	si_attach_end();
+	leave();
 	return 0;
 }
 #else

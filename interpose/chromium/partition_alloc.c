@@ -43,6 +43,12 @@
  * follows from order and arguments in the public source); the queries, the batch calls and try_free
  * are macOS's, are called by nothing on Linux, could not be tried, and stay as they are.
  *
+ * In a program that runs already (late.h) the table is put in front by the same store, and taken
+ * out again by another: threads that are inside our functions return, as library and table stay. A
+ * table that was put in front of ours meanwhile keeps its place; if ours can't be taken out behind
+ * it, its functions call on. Code is not changed then, so a program with checks is refused, and no
+ * observers are set.
+ *
  * Rejected: patching the entries' code (calls from inside do not use them); taking the newest of
  * two layouts that both fit.
  */
@@ -56,6 +62,7 @@
 #include <unistd.h>
 
 #include "../core/base.h"
+#include "../core/late.h"
 #include "../patch/chain_head.h"
 #include "../patch/jump_table.h"
 #include "../unwind/symbols.h"
@@ -193,6 +200,15 @@ static const struct si_layout *match_layout(const struct si_image *image,
 
 /* ---- installing our functions ---- */
 
+/* The findings about this program; `layout` NULL: nothing can be hooked. */
+static struct {
+	struct si_image image;
+	struct si_evidence e;
+	const struct si_layout *layout;
+	enum si_way way;
+	uintptr_t ours; /* our table in front of the program's; 0: none */
+} found;
+
 /* Notes the return addresses of the calls from entries to our functions, with the entry of each. */
 static bool note_callers(const struct si_layout *layout, const struct si_evidence *e,
 			 struct si_text *t)
@@ -212,13 +228,14 @@ static bool note_callers(const struct si_layout *layout, const struct si_evidenc
 }
 
 /* Puts our table, in a page made read-only, in front of the one at the head. */
-static bool put_in_front(const struct si_image *image, const struct si_layout *layout,
-			 enum si_way way, uintptr_t head, struct si_text *t)
+static bool put_in_front(struct si_text *t)
 {
-	uintptr_t old = __atomic_load_n((uintptr_t *)head, __ATOMIC_ACQUIRE), *ours;
+	const struct si_layout *layout = found.layout;
+	uintptr_t *head = (uintptr_t *)found.e.head, old = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t *ours = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 
-	ours = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ours == MAP_FAILED) {
 		si_text_add(t, "nothing hooked: no memory for a dispatch table");
 		return false;
@@ -226,7 +243,7 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 	si_partition_self(old);
 	for (unsigned i = 0; i < layout->slots; i++) {
 		enum si_slot slot = layout->slot[i];
-		si_slot_fn *hook = si_partition_hook_of(slot, way);
+		si_slot_fn *hook = si_partition_hook_of(slot, found.way);
 
 		ours[i] = ((const uintptr_t *)old)[i];
 		si_partition_below(slot, ours[i]);
@@ -234,17 +251,17 @@ static bool put_in_front(const struct si_image *image, const struct si_layout *l
 			ours[i] = (uintptr_t)hook;
 	}
 	ours[layout->slots - 1] = old;
-	si_front_watch(image, (const uintptr_t *)head, (uintptr_t)ours, layout->slots,
-		       layout->slot);
+	si_front_watch(&found.image, head, (uintptr_t)ours, layout->slots, layout->slot);
 	if (mprotect(ours, page, PROT_READ) != 0 ||
-	    !__atomic_compare_exchange_n((uintptr_t *)head, &old, (uintptr_t)ours, false,
-					 __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+	    !__atomic_compare_exchange_n(head, &old, (uintptr_t)ours, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED)) {
 		munmap(ours, page);
 		si_text_add(
 			t,
 			"nothing hooked: the dispatch chain's head changed while it was looked at");
 		return false;
 	}
+	found.ours = (uintptr_t)ours;
 	return true;
 }
 
@@ -321,64 +338,126 @@ static bool redirect(const struct si_image *image, const struct si_layout *layou
 	return true;
 }
 
+/* Finds out whether, and how, the program can be hooked, and changes nothing. */
+static bool look(const struct si_image *image, const struct si_entry *entries, bool observed,
+		 struct si_text *t)
+{
+	const struct si_segment *home;
+	struct si_evidence *e = &found.e;
+	bool agree;
+
+	found.image = *image;
+	found.layout = NULL;
+	agree = si_evidence_read(image, entries, e, t);
+	seen |= e->agreed != 0;
+	checked |= e->guarded;
+	if (!agree)
+		return false;
+	home = si_segment_of(image, e->head, sizeof(void *));
+	if (!home || !home->writable || home->executable || e->head % sizeof(void *))
+		return refuse_table(t, image, e->head,
+				    "cannot be replaced: its pointer is not in writable data", 0);
+	found.layout = match_layout(image, e,
+				    (const uintptr_t *)__atomic_load_n((const uintptr_t *)e->head,
+								       __ATOMIC_ACQUIRE),
+				    t);
+	if (found.layout && !note_callers(found.layout, e, t))
+		found.layout = NULL;
+	found.way = (enum si_way)((e->self ? SI_WAY_SELF : 0) |
+				  (observed && !e->guarded ? SI_WAY_OBSERVED : 0));
+	return found.layout;
+}
+
+static void describe(struct si_text *t)
+{
+	const struct si_layout *layout = found.layout;
+	const struct si_evidence *e = &found.e;
+
+	si_text_add(t, "PartitionAlloc's dispatch chain: head at ");
+	si_text_hex(t, e->head - found.image.bias);
+	si_text_add(t, ", ");
+	si_text_number(t, layout->slots);
+	si_text_add(t, " slots as in ");
+	si_text_add(t, layout->name);
+	if (e->self)
+		si_text_add(t, ", called with the table itself");
+	if (e->token)
+		si_text_add(t, ", called with an allocation token");
+	si_text_add(t, ", agreed on by ");
+	si_text_number(t, e->agreed);
+	si_text_add(t, " exported functions");
+	si_text_add(t, e->guarded ? "; calls are checked, so the table's functions were redirected"
+				  : "; our table is in front");
+	si_text_add(t, "; layout from ");
+	si_text_add(t, layout->source);
+	if (layout->seen[0]) {
+		si_text_add(t, ", seen in ");
+		si_text_add(t, layout->seen);
+	}
+}
+
 bool si_partition_hook(const struct si_image *image, const struct si_entry *entries, bool observed,
 		       char *text, size_t room)
 {
-	const struct si_layout *layout;
-	const struct si_segment *home;
-	struct si_evidence e;
 	struct si_text t;
-	enum si_way way;
-	bool agree;
 
 	si_text_init(&t, text, room);
-	agree = si_evidence_read(image, entries, &e, &t);
-	seen |= e.agreed != 0;
-	checked |= e.guarded;
-	if (!agree)
+	if (!look(image, entries, observed, &t))
 		return false;
-	home = si_segment_of(image, e.head, sizeof(void *));
-	if (!home || !home->writable || home->executable || e.head % sizeof(void *))
-		return refuse_table(&t, image, e.head,
-				    "cannot be replaced: its pointer is not in writable data", 0);
-	layout = match_layout(image, &e,
-			      (const uintptr_t *)__atomic_load_n((const uintptr_t *)e.head,
-								 __ATOMIC_ACQUIRE),
-			      &t);
-	if (!layout || !note_callers(layout, &e, &t))
-		return false;
-	way = (enum si_way)((e.self ? SI_WAY_SELF : 0) |
-			    (observed && !e.guarded ? SI_WAY_OBSERVED : 0));
-	if (e.guarded ? !redirect(image, layout, way, &e, &t)
-		      : !put_in_front(image, layout, way, e.head, &t))
+	if (found.e.guarded ? !redirect(image, found.layout, found.way, &found.e, &t)
+			    : !put_in_front(&t))
 		return false;
 	si_text_init(&t, text, room);
-	si_text_add(&t, "PartitionAlloc's dispatch chain: head at ");
-	si_text_hex(&t, e.head - image->bias);
-	si_text_add(&t, ", ");
-	si_text_number(&t, layout->slots);
-	si_text_add(&t, " slots as in ");
-	si_text_add(&t, layout->name);
-	if (e.self)
-		si_text_add(&t, ", called with the table itself");
-	if (e.token)
-		si_text_add(&t, ", called with an allocation token");
-	si_text_add(&t, ", agreed on by ");
-	si_text_number(&t, e.agreed);
-	si_text_add(&t, " exported functions");
-	si_text_add(&t, e.guarded ? "; calls are checked, so the table's functions were redirected"
-				  : "; our table is in front");
-	si_text_add(&t, "; layout from ");
-	si_text_add(&t, layout->source);
-	if (layout->seen[0]) {
-		si_text_add(&t, ", seen in ");
-		si_text_add(&t, layout->seen);
-	}
-	if (observed && e.guarded)
+	describe(&t);
+	if (observed && found.e.guarded)
 		si_text_add(&t, "; observer hooks: not set, the executable checks what it calls");
 	else if (observed)
 		si_observers_install(image, &t);
 	return true;
+}
+
+/* Finds how to hook a program that runs: its code may not change, so its checks must allow it. */
+static bool look_late(const struct si_image *image, const struct si_entry *entries,
+		      struct si_text *t)
+{
+	if (!look(image, entries, false, t))
+		return false;
+	if (found.e.guarded) {
+		found.layout = NULL;
+		si_text_add(t, "nothing hooked: the executable checks what it calls through its "
+			       "dispatch table, so code would have to change");
+		return false;
+	}
+	describe(t);
+	si_text_add(t, "; attached while it ran: blocks from before and Oilpan's objects are not "
+		       "known");
+	return true;
+}
+
+bool si_partition_enter(struct si_text *why)
+{
+	return !found.layout || put_in_front(why);
+}
+
+void si_partition_leave(void)
+{
+	uintptr_t *at = (uintptr_t *)found.e.head, value;
+	const struct si_segment *s;
+
+	for (unsigned n = 0; found.ours && n <= SI_FRONT_TABLES; n++) {
+		s = si_segment_of(&found.image, (uintptr_t)at, sizeof(*at));
+		if (!s || s->executable)
+			return;
+		value = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+		if (value == found.ours) {
+			if (s->writable)
+				__atomic_compare_exchange_n(
+					at, &value, ((uintptr_t *)value)[found.layout->slots - 1],
+					false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+			return;
+		}
+		at = (uintptr_t *)value + found.layout->slots - 1; /* looked at before it is read */
+	}
 }
 
 /* ---- this process ---- */
@@ -405,6 +484,7 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 	struct si_symbols symbols = { 0 };
 	struct si_text t;
 	Dl_info info;
+	bool done;
 
 	si_text_init(&t, text, room);
 	if (si_is_ours(owner)) {
@@ -428,8 +508,10 @@ enum shiny_attach si_partition_attach(char *const *environment, char *text, size
 		entries[i].symbol = si_entry_rows[i].symbol;
 		find_entry(&symbols, &image, &entries[i]);
 	}
-	return si_partition_hook(&image, entries, si_observers_find(environment, &image), text,
-				 room)
-		       ? SHINY_ATTACH_PARTITION
-		       : SHINY_ATTACH_NONE;
+	if (si_late)
+		done = look_late(&image, entries, &t);
+	else
+		done = si_partition_hook(&image, entries, si_observers_find(environment, &image),
+					 text, room);
+	return done ? SHINY_ATTACH_PARTITION : SHINY_ATTACH_NONE;
 }

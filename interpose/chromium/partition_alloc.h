@@ -5,7 +5,7 @@
  *
  * Runs: inside, in the constructor; its hooks afterwards, in place of the allocator's. Signals: the
  * hooks: as the program's malloc. Allocates: pages for a table or for stubs. Threads: attach:
- * before there are others. Hooks: any.
+ * before there are others, but in a program that runs already. Hooks: any.
  */
 #ifndef SI_PARTITION_ALLOC_H
 #define SI_PARTITION_ALLOC_H
@@ -20,9 +20,16 @@
 
 /*
  * Decides how this program's allocations can be seen, and arranges it. `text` (`room` bytes) gets
- * the evidence, or the reason why nothing was hooked; it is never empty.
+ * the evidence, or the reason why nothing was hooked; it is never empty. In a program that runs
+ * already (late.h) a dispatch chain is only looked at.
  */
 enum shiny_attach si_partition_attach(char *const *environment, char *text, size_t room);
+
+/* Puts our table in front of the chain that was looked at, if any, while other threads run. False:
+ * nothing was changed, and `why` says why. */
+bool si_partition_enter(struct si_text *why);
+/* Takes the table out of the chain again. */
+void si_partition_leave(void);
 
 /*
  * True if the executable was not hooked although its malloc goes through a dispatch table. Its own

@@ -36,6 +36,7 @@
 #include <shiny/wire/allocator.h>
 
 #include "../core/env.h"
+#include "../core/late.h"
 #include "../hook/hooks.h"
 #include "../record/wait.h"
 #include "../unwind/main_image.h"
@@ -264,20 +265,24 @@ static void name_patched(const struct shiny_allocator_file *f, struct si_text *t
 		si_text_add(text, " and others");
 }
 
+struct si_patches si_allocator_patches;
+
 static bool attach(const struct si_main_image *image, const struct shiny_allocator_file *f,
 		   struct si_text *text)
 {
-	static struct si_patches patches;
+	struct si_patches *p = &si_allocator_patches;
 	struct own_numbers n;
 
 	if (!find_room(f, &n, text) ||
-	    !si_patch_begin(&patches, image->bias, image->start, image->end, f->count, text))
+	    !(si_late ? si_patch_begin_unbound(p, image->bias, image->start, image->end, f->count,
+					       text)
+		      : si_patch_begin(p, image->bias, image->start, image->end, f->count, text)))
 		return false;
-	if (!prepare(&patches, f, image, &n, false, text)) {
-		si_patch_abandon(&patches);
+	if (!prepare(p, f, image, &n, false, text)) {
+		si_patch_abandon(p);
 		return false;
 	}
-	if (!si_patch_commit(&patches, text))
+	if (!(si_late ? si_patch_leave(p, text) : si_patch_commit(p, text)))
 		return false;
 	entries += n.entries;
 	families += n.families;

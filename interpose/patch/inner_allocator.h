@@ -18,9 +18,13 @@
 
 /*
  * Patches the entries of the file for this executable, all of them or none. True: they are patched;
- * `text` gets which. False: `text` gets the reason, or stays unchanged where there is no file.
+ * `text` gets which. False: `text` gets the reason, or stays unchanged where there is no file. In a
+ * program that runs already (late.h) the patches are left in si_allocator_patches.
  */
 bool si_allocator_attach(char *const *environment, struct si_text *text);
+
+struct si_patches;
+SI_INTERNAL struct si_patches si_allocator_patches; /* of the executable */
 
 /* Does the same for each library that si_allocator_modules lists. */
 void si_allocator_attach_libraries(char *const *environment, struct si_text *text);

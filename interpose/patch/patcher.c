@@ -12,7 +12,9 @@
  *    (include/shiny/wire/patch.h) from the file; the bytes in memory must be those that it saw, so
  *    a changed file, another tool's patch, or an earlier patch of ours is refused.
  *  - a thread inside the bytes that change: there is only one thread, ours, and it is here.
- *    /proc/self/task says so. Or the code was mapped just now, and nothing leads there yet.
+ *    /proc/self/task says so. Or the code was mapped just now, and nothing leads there yet. Or we
+ *    were attached to a program that runs: then whoever attached us writes the jumps, and the bytes
+ *    from before at the end, while it holds all threads (src/ctl/run/remote_patch.h).
  *  - writable code: a page is never writable and executable at once. The entry's page is made
  *    writable, the jump is written, the page is made executable again; nothing else of it can run
  *    meanwhile. Stubs are written before their page becomes executable. Where a policy forbids code
@@ -53,7 +55,7 @@ static uintptr_t page_of(uintptr_t at)
 
 static size_t list_bytes(unsigned room)
 {
-	return room * sizeof(struct si_patch);
+	return room * sizeof(struct shiny_patch);
 }
 
 /* True if there is one thread: the directory has two links, and one more a thread (Linux,
@@ -189,7 +191,7 @@ static bool makes_sense(const struct shiny_patch_recipe *r)
 static bool is_known(const struct si_patches *p, const uint8_t *entry)
 {
 	for (unsigned i = 0; entry <= p->highest && i < p->count; i++)
-		if (p->patch[i].entry == entry)
+		if (p->patch[i].entry == (uintptr_t)entry)
 			return true;
 	return false;
 }
@@ -199,7 +201,7 @@ static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struc
 {
 	uint8_t *entry = (uint8_t *)(p->bias + r->vaddr), *stub = p->next,
 		*trampoline = stub + STUB_BYTES, *code = trampoline + ENDBR;
-	struct si_patch *patch = &p->patch[p->count];
+	struct shiny_patch *patch = &p->patch[p->count];
 
 	if (!makes_sense(r)) {
 		si_text_add(why, "its recipe is damaged");
@@ -231,7 +233,8 @@ static void *add(struct si_patches *p, const struct shiny_patch_recipe *r, struc
 		si_text_add(why, "it is patched twice");
 		return NULL;
 	}
-	patch->entry = entry;
+	patch->entry = (uintptr_t)entry;
+	patch->displaced = r->displaced;
 	__builtin_memcpy(patch->before, entry, SHINY_PATCH_JUMP);
 	patch->jump[0] = r->call ? 0xe8 : 0xe9;
 	put32(patch->jump + 1, stub - (entry + SHINY_PATCH_JUMP));
@@ -301,7 +304,7 @@ static struct stretch stretch_at(const struct si_patches *p, unsigned first)
 	struct stretch s = { .first = first, .end = first };
 
 	for (; s.end < p->count; s.end++) {
-		uintptr_t entry = (uintptr_t)p->patch[s.end].entry, start = page_of(entry),
+		uintptr_t entry = p->patch[s.end].entry, start = page_of(entry),
 			  stop = page_of(entry + SHINY_PATCH_JUMP - 1) + PAGE;
 
 		if (s.end > first && (start < s.start || start > s.stop))
@@ -323,16 +326,31 @@ static long write_stretch(const struct si_patches *p, const struct stretch *s, b
 	long failed = protect(s, PROT_READ | PROT_WRITE);
 
 	for (unsigned i = s->first; !failed && i < s->end; i++)
-		__builtin_memcpy(p->patch[i].entry, jumps ? p->patch[i].jump : p->patch[i].before,
-				 SHINY_PATCH_JUMP);
+		__builtin_memcpy((void *)(uintptr_t)p->patch[i].entry,
+				 jumps ? p->patch[i].jump : p->patch[i].before, SHINY_PATCH_JUMP);
 	/* also after a failure: the program cannot run unless its code is executable */
 	return protect(s, PROT_READ | PROT_EXEC) ?: failed;
 }
 
+/* Makes stubs and trampolines code. */
+static long finish_stubs(const struct si_patches *p)
+{
+	return si_sys6(SYS_mprotect, (long)p->page, p->end - p->page, PROT_READ | PROT_EXEC, 0, 0,
+		       0);
+}
+
+bool si_patch_leave(struct si_patches *p, struct si_text *why)
+{
+	if (!finish_stubs(p))
+		return true;
+	si_patch_abandon(p);
+	si_text_add(why, "the system does not let code be written");
+	return false;
+}
+
 bool si_patch_commit(struct si_patches *p, struct si_text *why)
 {
-	long failed = si_sys6(SYS_mprotect, (long)p->page, p->end - p->page, PROT_READ | PROT_EXEC,
-			      0, 0, 0);
+	long failed = finish_stubs(p);
 	struct stretch s = { .end = 0 };
 	unsigned done = 0;
 

@@ -4,7 +4,8 @@
  * entry, si_patch_commit.
  *
  * Runs:      inside, in the constructor, while there is one thread; for a library that was mapped
- *            just now, in the thread that opens it.
+ *            just now, in the thread that opens it; in a program that runs already, in the thread
+ *            that attaches.
  * Signals:   no.
  * Allocates: pages near the code, by mmap: 128 bytes a patch; meanwhile 24 more a patch elsewhere,
  *            if there are several.
@@ -17,11 +18,6 @@
 
 #include "../core/base.h"
 
-struct si_patch {
-	uint8_t *entry;    /* the address that the jump is written to */
-	uint8_t jump[SHINY_PATCH_JUMP], before[SHINY_PATCH_JUMP];
-};
-
 struct si_patches {
 	uintptr_t bias;
 	uint8_t *page, *next, *end; /* the memory of stubs and trampolines; writable until the
@@ -29,8 +25,8 @@ struct si_patches {
 	uint8_t *gate;    /* the code that numbered stubs jump to; NULL: none yet */
 	uint8_t *highest; /* the highest entry so far */
 	unsigned count, room;
-	struct si_patch *patch; /* the list, valid until the commit or si_patch_abandon */
-	struct si_patch only;   /* the list of a single patch */
+	struct shiny_patch *patch; /* the list, valid until the commit or si_patch_abandon */
+	struct shiny_patch only;   /* the list of a single patch */
 };
 
 /* Allocates room for `count` patches of functions in [start, end), reachable from all of it by near
@@ -39,7 +35,7 @@ bool si_patch_begin(struct si_patches *patches, uintptr_t bias, uintptr_t start,
 		    unsigned count, struct si_text *why);
 
 /* Does the same for functions that no thread can be inside: they are of a library that the loader
- * has mapped and not bound yet. */
+ * has mapped and not bound yet, or si_patch_leave will be called. */
 bool si_patch_begin_unbound(struct si_patches *patches, uintptr_t bias, uintptr_t start,
 			    uintptr_t end, unsigned count, struct si_text *why);
 
@@ -62,6 +58,10 @@ void *si_patch_add_numbered(struct si_patches *patches, const struct shiny_patch
 
 /* Writes the jumps. False: none is written, the pages are freed, and `why` says why. */
 bool si_patch_commit(struct si_patches *patches, struct si_text *why);
+
+/* Does all of a commit but to write the jumps: whoever attached us does that, from the list, while
+ * all threads stand (late.h). The list stays. */
+bool si_patch_leave(struct si_patches *patches, struct si_text *why);
 
 /* Frees patches that were not committed. */
 void si_patch_abandon(struct si_patches *patches);

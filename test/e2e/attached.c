@@ -5,7 +5,8 @@
  *
  * Each line of standard input is a command, whose answer is one line of output: "count" is answered
  * when all threads stand still, with the sums so far: allocations, bytes, frees, frees of blocks
- * from before the last "mark", which is answered so, too; "run" lets them go on; "end" ends them.
+ * from before the last "mark", which is answered so, too; "run" lets them go on; "front" puts
+ * another table in front of the allocator's, if that is partition_target.cxx's; "end" ends them.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+extern void attached_front(void) __attribute__((weak));
 
 enum { THREADS = 64, BLOCKS = 64 };
 static int threads = 8;
@@ -122,6 +125,8 @@ int main(int argc, char **argv)
 			stand(), age++;
 		else if (!strcmp(line, "run\n"))
 			go(), puts("runs");
+		else if (!strcmp(line, "front\n") && attached_front)
+			attached_front(), puts("done");
 		else
 			break;
 	}

@@ -10,6 +10,7 @@
 //                 is handed over by some entries and not by others
 //   -DOBSERVERS=1|2|3   with PartitionAllocHooks of that form (include/shiny/wire/observers.def), a partition of its own that calls them, and observers of
 //                 its own, set later; 4: the third form, whose SetObserverHooks is inlined somewhere
+//   -DATTACHED   the entries alone, for a program that attach_test attaches (attached.c)
 #include <atomic>
 #include <new>
 
@@ -674,6 +675,13 @@ static void *once(void *)
 	return nullptr;
 }
 
+#ifdef ATTACHED // with attached.c, which has another main
+extern "C" void attached_front()
+{
+	(void)!write(-1, "partition_alloc", 15); // by these words its allocator is known
+	put_in_front();
+}
+#else
 static void round()
 {
 	pthread_t thread[3];
@@ -706,3 +714,4 @@ int main()
 #endif
 	ledger::print("main");
 }
+#endif

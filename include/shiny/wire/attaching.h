@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define SHINY_ATTACHING_MAGIC UINT64_C(0x31686361747461) /* "attach1" */
+#define SHINY_ATTACHING_MAGIC UINT64_C(0x32686361747461) /* "attach2" */
 
 enum {
 	SHINY_ATTACHING_SETTINGS = 8192, /* bytes: NAME=VALUE, each with its NUL */
@@ -32,8 +32,11 @@ struct shiny_attaching {
 	uint32_t settings, stacks; /* bytes and entries that are used */
 	struct shiny_attaching_stack stack[SHINY_ATTACHING_STACKS];
 	char setting[SHINY_ATTACHING_SETTINGS];
-	char why[SHINY_ATTACHING_WHY]; /* the answer: empty, or why nothing is recorded */
+	/* the answer: empty, or why nothing is recorded; and patches that the attacher is to write
+	 * while all threads stand, an array of struct shiny_patch there */
+	char why[SHINY_ATTACHING_WHY];
+	uint64_t patches, patch_count;
 };
-_Static_assert(sizeof(struct shiny_attaching) == 21008, "both sides have one layout");
+_Static_assert(sizeof(struct shiny_attaching) == 21024, "both sides have one layout");
 
 #endif

@@ -54,6 +54,15 @@ struct shiny_patch_recipe {
 	struct shiny_patch_fixup fixups[SHINY_PATCH_FIXUPS];
 };
 
+/* A patch that is ready to be written. */
+struct shiny_patch {
+	uint64_t entry; /* the address that the jump is written to */
+	uint8_t jump[SHINY_PATCH_JUMP], before[SHINY_PATCH_JUMP];
+	uint8_t displaced; /* bytes from there on in which no thread may be when it is written */
+	uint8_t reserved[5];
+};
+
+_Static_assert(sizeof(struct shiny_patch) == 24, "the same on both sides");
 _Static_assert(sizeof(struct shiny_patch_recipe) == 184 && sizeof(struct shiny_patch_fixup) == 16,
 	       "the same on both sides");
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -121,28 +122,29 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 /* Returns why the program itself can't be attached, or NULL. */
-static const char *program_refusal(pid_t pid)
+static const char *program_refusal(pid_t pid, char program[PROGRAM_PATH],
+				    struct program_look *look)
 {
-	struct program_look look;
-	char path[64], words[8];
+	char path[64];
 	struct shiny_err *err;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (readlink(path, words, sizeof(words)) < 0)
+	n = readlink(path, program, PROGRAM_PATH - 1);
+	if (n < 0)
 		return errno == ENOENT ? "it is a thread of the kernel, or has ended"
 				       : "it is another user's, or not dumpable";
-	err = program_look(path, &look);
+	program[n] = 0;
+	err = program_look(path, look);
 	if (err) {
 		shiny_err_free(err);
 		return "its program's file cannot be read";
 	}
-	if (look.kind == PROGRAM_STATIC)
+	if (look->kind == PROGRAM_STATIC)
 		return "it is linked statically: it has no loader";
-	if (look.kind == PROGRAM_FOREIGN)
+	if (look->kind == PROGRAM_FOREIGN)
 		return "it is a program of another machine or word size";
-	if (look.malloc != PROGRAM_MALLOC_LIBRARY)
-		return "its executable has a malloc of its own: start it with `shinyctl run`";
-	if (look.sanitizer)
+	if (look->sanitizer)
 		return "it is built with a sanitizer: start it with `shinyctl run`";
 	return NULL;
 }
@@ -171,7 +173,7 @@ struct shiny_err *attach_look(pid_t pid, const char *library, struct attach_targ
 
 	*out = (struct attach_target){ .pid = pid };
 	snprintf(out->library, sizeof(out->library), "%s", library);
-	why = why ?: program_refusal(pid);
+	why = why ?: program_refusal(pid, out->program, &out->look);
 	if (why)
 		return no(pid, why);
 	find_own_files(&files, library);
@@ -267,11 +269,20 @@ static bool is_harmless(uint64_t here)
 	return true;
 }
 
+/* System calls that wait for what happens outside of the process. */
+static const uint16_t waits[] = {
+	SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4, SYS_poll, SYS_ppoll,
+	SYS_select, SYS_pselect6, SYS_epoll_wait, SYS_epoll_pwait, SYS_pause, SYS_wait4, SYS_waitid,
+	SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
+};
+
 struct attach_walk {
 	const struct attach_target *target;
 	bool program;  /* a frame outside of libc was met */
 	bool in_libc;  /* the last frame was libc's */
 	uint64_t last; /* its address, here */
+	uint64_t inner; /* likewise that of libc's function which the innermost other frame called;
+			 * 0: none */
 };
 
 /*
@@ -292,6 +303,8 @@ static bool meet(void *context, uint64_t pc)
 	}
 	if (w->in_libc && !is_harmless(w->last))
 		return false;
+	if (w->in_libc && !w->program)
+		w->inner = w->last;
 	w->in_libc = false;
 	w->program = true;
 	return true;
@@ -313,13 +326,28 @@ static bool has_room(const struct attach_target *t, const struct tracee_thread *
 	return m && (thread->tid == t->pid || thread->registers.rsp - m->start >= REMOTE_ROOM);
 }
 
+/* True if the thread waits in the kernel, in no call that an allocator makes. */
+static bool is_waiting(const struct tracee_thread *thread, const struct attach_walk *w)
+{
+	static const char condition[] = "pthread_cond_";
+	Dl_info info;
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (thread->registers.orig_rax == waits[i])
+			return true;
+	return thread->registers.orig_rax == SYS_futex && w->inner &&
+	       dladdr((void *)w->inner, &info) && info.dli_sname &&
+	       strncmp(info.dli_sname, condition, sizeof(condition) - 1) == 0;
+}
+
 static bool is_fit(const struct attach_target *t, struct live_stack *stacks,
 		   const struct tracee_thread *thread)
 {
 	struct attach_walk walk = { .target = t };
 
 	return thread->stopped && !thread->ended && !thread->signal && has_room(t, thread) &&
-	       live_stack_walk(stacks, thread->tid, meet, &walk) && walk.program;
+	       live_stack_walk(stacks, thread->tid, meet, &walk) && walk.program &&
+	       (t->look.malloc == PROGRAM_MALLOC_LIBRARY || is_waiting(thread, &walk));
 }
 
 static void note_stacks(const struct attach_target *t, const struct tracee *tracee,

@@ -9,8 +9,9 @@
  * where they do here, and no symbol of a stranger's file is believed. A thread is chosen whose
  * whole stack is known, and none of whose frames lies in the loader, in us, or in a function of
  * libc's that may hold a lock which loading needs, or may be needed after it: the allocator's,
- * the loader's, fork and exit. The other threads run on meanwhile, so locks that they hold are
- * given back.
+ * the loader's, fork and exit. If the executable has an allocator, whose functions may be inlined
+ * anywhere, the thread must wait in the kernel, in no call that an allocator makes. The other
+ * threads run on meanwhile, so locks that they hold are given back.
  */
 #ifndef SHINY_ATTACH_TARGET_H
 #define SHINY_ATTACH_TARGET_H
@@ -33,6 +34,8 @@ struct attach_target {
 	char library[PROGRAM_PATH];
 	struct attach_mapping libc, loader, ours; /* ours: empty if it is not there */
 	uint64_t bias; /* of libc there against here */
+	char program[PROGRAM_PATH]; /* the executable, and what is known of its file */
+	struct program_look look;
 	VEC(struct attach_mapping) mappings;
 };
 

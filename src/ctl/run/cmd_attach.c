@@ -32,8 +32,10 @@
 #include "../verb_body.h"
 #include "attach_target.h"
 #include "closing.h"
+#include "prepare.h"
 #include "recording_options.h"
 #include "remote_call.h"
+#include "remote_patch.h"
 #include "sessions.h"
 
 static struct shiny_err *parse_pid(const char *text, pid_t *pid)
@@ -59,6 +61,7 @@ static void add_setting(struct shiny_attaching *to, const char *name, const char
 /* The settings are those of shinyctl's options and its own environment, not of the process's. */
 static void add_settings(struct shiny_attaching *to, const struct options *o, const char *directory)
 {
+	static const char *const caches[] = { "XDG_CACHE_HOME", "HOME" };
 	bool given[ENV_COUNT] = { false };
 	const char *value;
 
@@ -69,6 +72,10 @@ static void add_settings(struct shiny_attaching *to, const struct options *o, co
 		}
 	given[ENV_SHINY_SESSION] = given[ENV_SHINY_COLLECT] = true;
 	given[ENV_SHINY_FOLLOW] = true;
+	/* name the directory of what prepare_program has found */
+	for (size_t i = 0; i < sizeof(caches) / sizeof(*caches); i++)
+		if ((value = getenv(caches[i])))
+			add_setting(to, caches[i], value);
 	for (size_t i = 0; i < ENV_COUNT; i++)
 		if (!given[i] && (value = getenv(env_specs[i].name)))
 			add_setting(to, env_specs[i].name, value);
@@ -137,10 +144,11 @@ static struct shiny_err *enter(struct attach_target *t, bool load, const char *n
 	return err;
 }
 
-static struct shiny_err *detach(struct attach_target *t)
+static struct shiny_err *detach(struct attach_target *t, struct remote_patches *patches)
 {
 	AUTO_FREE struct shiny_attaching *said = mem_zero(1, sizeof(*said));
 
+	SHINY_TRY(remote_patches_undo(patches));
 	attach_look_again(t);
 	return enter(t, false, "shiny_detach_v1", said);
 }
@@ -171,13 +179,14 @@ static bool keep(int process, int sidecar, uint64_t ns)
 }
 
 /* Detaches when it is time to, and returns the sidecar's status. */
-static int be_keeper(struct attach_target *t, pid_t sidecar, int alive, uint64_t ns)
+static int be_keeper(struct attach_target *t, struct remote_patches *patches,
+		     pid_t sidecar, int alive, uint64_t ns)
 {
 	int process = (int)syscall(SYS_pidfd_open, t->pid, 0), status = 0;
 	struct shiny_err *err = NULL;
 
 	if (process < 0 || keep(process, alive, ns))
-		err = detach(t);
+		err = detach(t, patches);
 	if (err)
 		text_line(stderr, "shinyctl: %s; it is recorded until it ends", err->message);
 	shiny_err_free(err);
@@ -207,6 +216,8 @@ static struct shiny_err *record(struct ctl *ctl, struct attach_target *t,
 	const struct sigaction act = { .sa_handler = on_signal };
 	AUTO_FREE struct shiny_attaching *said = mem_zero(1, sizeof(*said));
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct remote_patches patches;
+	struct shiny_err *err;
 	sigset_t signals;
 	int alive[2];
 	pid_t sidecar;
@@ -222,6 +233,13 @@ static struct shiny_err *record(struct ctl *ctl, struct attach_target *t,
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	add_settings(said, &ctl->options, options->directory);
 	SHINY_TRY(enter(t, true, "shiny_attach_v1", said));
+	patches = (struct remote_patches){ .pid = t->pid, .at = said->patches,
+					   .count = said->patch_count };
+	err = remote_patches_write(&patches);
+	if (err) {
+		shiny_err_free(detach(t, &patches));
+		return err;
+	}
 	if (!ctl->options.given[OPT_QUIET])
 		text_line(stderr, "shinyctl: recording process %d; an interrupt (Ctrl-C) ends it",
 			  (int)t->pid);
@@ -233,7 +251,7 @@ static struct shiny_err *record(struct ctl *ctl, struct attach_target *t,
 	close(alive[1]);
 	if (sidecar > 0)
 		close(options->lock_fd); /* the sidecar's copy holds the lock from here on */
-	ctl->status = be_keeper(t, sidecar, alive[0], sidecar > 0 ? ns : 1);
+	ctl->status = be_keeper(t, &patches, sidecar, alive[0], sidecar > 0 ? ns : 1);
 	sessions_remove_empty(options->directory);
 	return NULL;
 }
@@ -259,6 +277,8 @@ static struct shiny_err *cmd_attach(struct ctl *ctl)
 				  (int)pid),
 			"`shinyctl tell %d on` switches recording on, if it is being recorded",
 			(int)pid);
+	if (!err && target.look.malloc == PROGRAM_MALLOC_OWN)
+		err = prepare_program(target.program, &target.look, NULL);
 	if (!err)
 		err = sessions_make(directory);
 	if (!err) {

@@ -237,7 +237,8 @@ int main(void)
 	number("as many intervals", activity.total.first + activity.total.count, INTERVALS);
 	for (size_t i = 0; i < activity.total.count; i++) {
 		now += bytes[activity.total.first + i];
-		number("live at the interval's end", (uint64_t)now, activity.total.points[i].bytes);
+		number("live at the interval's end", (uint64_t)now,
+		       activity.total.points[i].live.bytes);
 	}
 	typed_block(&cube);
 	fold();

@@ -251,6 +251,8 @@ $(SKILL): $(O)/shinyctl
 # ---- tests ----
 # gold links in half of the time what nobody installs
 TEST_LD := $(if $(SANITIZE),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
+# what looks at its own code is linked as programs are
+$(patsubst %.c,$(O)/%,$(shell grep -l own_code.h $(UNIT_C))): private TEST_LD :=
 # What a unit's test does itself is little: it is not optimized, what it tests is.
 UNIT_FLAGS = $(patsubst -O2,-O0,$(filter-out -D_FORTIFY_SOURCE=%,$(OUTSIDE)))
 $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags

@@ -249,11 +249,15 @@ $(SKILL): $(O)/shinyctl
 		$(O)/shinyctl help agent; printf '```\n'; } > $@
 
 # ---- tests ----
+# gold links in half of the time what nobody installs
+TEST_LD := $(if $(SANITIZE),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
+# what looks at its own code is linked as programs are
+$(patsubst %.c,$(O)/%,$(shell grep -l own_code.h $(UNIT_C))): private TEST_LD :=
 # What a unit's test does itself is little: it is not optimized, what it tests is.
 UNIT_FLAGS = $(patsubst -O2,-O0,$(filter-out -D_FORTIFY_SOURCE=%,$(OUTSIDE)))
 $(O)/test/unit/%: test/unit/%.c $(O)/outside.a $(O)/flags
 	$(call say,TEST     )
-	$(Q)$(CC) $(UNIT_FLAGS) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+	$(Q)$(CC) $(UNIT_FLAGS) $(TEST_LD) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 JET := $(COMMON) -DSHINY_TEST -fsanitize=address,undefined -fno-sanitize-recover=all
 # with the sanitizers, -O2 compiles half as long again and runs no faster
@@ -271,16 +275,16 @@ $(O)/test/ring/patch: test/ring/patch.c $(O)/jet/inside.a $(O)/symbolizer/flow/p
 
 $(O)/test/fuzz/%: test/fuzz/%.c $(O)/outside.a $(O)/flags
 	$(call say,FUZZ     )
-	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+	$(Q)$(CC) $(OUTSIDE) $(TEST_LD) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 $(O)/test/lib/made/%.o: test/lib/made/%.c $(O)/flags
 	$(Q)$(CC) $(OUTSIDE) -MMD -MP -c $< -o $@
 $(O)/test/lib/session_make: test/lib/session_make.c $(MADE_O) $(O)/outside.a $(O)/flags
 	$(call say,TEST     )
-	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(MADE_O) $(O)/outside.a -o $@ $(LIBS)
+	$(Q)$(CC) $(OUTSIDE) $(TEST_LD) -Itest -MMD -MP $< $(MADE_O) $(O)/outside.a -o $@ $(LIBS)
 $(O)/test/lib/%: test/lib/%.c $(O)/outside.a $(O)/flags
 	$(call say,TEST     )
-	$(Q)$(CC) $(OUTSIDE) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
+	$(Q)$(CC) $(OUTSIDE) $(TEST_LD) -Itest -MMD -MP $< $(O)/outside.a -o $@ $(LIBS)
 
 # targets: ordinary programs, with no flag of ours but -g; a line `// build: FLAGS` in the source adds to the command
 extra = $(shell sed -n 's|^// build: ||p' $<)

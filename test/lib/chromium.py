@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the tests start Debian's Chromium: without a screen, the network, or anything that waits for
 the time of day."""
+import contextlib
 import fcntl
 import glob
 import hashlib
@@ -13,9 +14,10 @@ import subprocess
 import memory_infra
 from at_rest import looked_at_rest
 from devtools import Browser
-from harness import CTL, LIB, LONG, O, ROOT, environment, is_complete, run, short
+from harness import CTL, LIB, LONG, O, ROOT, environment, is_complete, record, run, short
 
 INSTALLED = "/usr/lib/chromium/chromium"
+SWEEP = os.path.join(O, "test/e2e/sizes_sweep.so")
 KEPT_OPEN = [
     "--headless",
     "--no-sandbox",
@@ -75,22 +77,30 @@ def driven_page(chromium, session, profile, options=()):
     return truth
 
 
-def recorded_page():
-    """The installed Chromium on SHORTER, once for all tests that only read it: (session, its
-    --summary, what driven_page() says of it). Other builds of ours record it anew."""
+@contextlib.contextmanager
+def shelf(name):
+    """A directory of recordings that several tests read, which is nobody else's meanwhile. Other
+    builds of ours record them anew."""
     key = hashlib.sha256()
-    for path in (LIB, CTL, INSTALLED, PAGE[len("file://") :]):
+    for path in (LIB, CTL, INSTALLED, PAGE[len("file://") :], SWEEP):
         told = os.stat(path)
         key.update(repr((path, told.st_size, told.st_mtime_ns, SHORTER)).encode())
     place = os.path.join(O, "test/recorded", key.hexdigest()[:12])
-    session, summary = os.path.join(place, "page.shiny"), os.path.join(place, "page.json")
-    truth = os.path.join(place, "truth.json")
     os.makedirs(place, exist_ok=True)
-    with open(os.path.join(os.path.dirname(place), "lock"), "w") as lock:
+    with open(os.path.join(os.path.dirname(place), name + ".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for other in os.listdir(os.path.dirname(place)):
-            if other not in (os.path.basename(place), "lock"):
+            if other != os.path.basename(place) and not other.endswith(".lock"):
                 shutil.rmtree(os.path.join(os.path.dirname(place), other), ignore_errors=True)
+        yield place
+
+
+def recorded_page():
+    """The installed Chromium on SHORTER, once for all tests that only read it: (session, its
+    --summary, what driven_page() says of it)."""
+    with shelf("page") as place:
+        session, summary, truth = (
+            os.path.join(place, name) for name in ("page.shiny", "page.json", "truth.json"))
         if not (is_complete(session) and os.path.exists(truth)):
             profile = os.path.join(place, "profile")
             made = driven_page(INSTALLED, session, profile, ("--summary", summary))
@@ -101,6 +111,24 @@ def recorded_page():
                 json.dump(made, file)
     with open(truth) as file:
         return session, summary, json.load(file)
+
+
+def swept_page(chromium=INSTALLED):
+    """The same once more, of any Chromium, with the library e2e/sizes_sweep below ours: (session,
+    what the library wrote)."""
+    name = "swept" if chromium == INSTALLED else "swept-old"
+    with shelf(name) as place:
+        session, told = (os.path.join(place, name + end) for end in (".shiny", ".txt"))
+        if not is_complete(session):
+            if os.path.exists(told):
+                os.unlink(told)
+            profile = os.path.join(place, name + "-profile")
+            made = record(command_of(chromium, profile, SHORTER), session, below=SWEEP,
+                          env={"SIZES_SWEEP": told})
+            shutil.rmtree(profile, ignore_errors=True)
+            if made.status or b"laid out, 200 rows" not in made.out or not is_complete(session):
+                raise RuntimeError("status %d: %s" % (made.status, short(made.err)))
+    return session, told
 
 
 def old_chromium():

@@ -274,12 +274,12 @@ static void names(void)
 		 3, true);
 	names_of("names, clang split", "clang++",
 		 "-std=c++17 -O0 -gdwarf-5 -gsplit-dwarf -fstandalone-debug", 0, true);
-	names_of("names, clang type units", "clang++",
-		 "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section -fstandalone-debug", 3, true);
 	names_of("names, clang simple template names", "clang++",
 		 "-std=c++17 -O0 -g -gsimple-template-names -fstandalone-debug", 0, false);
 	if (!fixture_is_long())
 		return;
+	names_of("names, clang type units", "clang++",
+		 "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section -fstandalone-debug", 3, true);
 	names_of("names, gcc DWARF 4", "g++", "-std=c++17 -O2 -gdwarf-4", 0, true);
 	names_of("names, gcc split", "g++", "-std=c++17 -O2 -gdwarf-5 -gsplit-dwarf", 0, true);
 	names_of("names, gcc type units", "g++", "-std=c++17 -O0 -gdwarf-5 -fdebug-types-section",

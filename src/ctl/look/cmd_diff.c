@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../analysis/compare/diff.h"
+#include "../../answer/estimated.h"
 #include "../../base/cleanup.h"
 #include "../../base/text.h"
 #include "../../base/mem.h"
@@ -42,6 +43,7 @@ struct diff_line {
 	const char *name;
 	pair_units_fn *units;
 	uint64_t base, new;
+	double variances[2];	    /* of their errors, in their unit squared; 0: exact */
 	const struct diff_row *row; /* NULL: it is of the sessions */
 	bool lifetime, by_type;	    /* of the row */
 };
@@ -72,13 +74,19 @@ static void get_steps(const void *row, struct field_value *out)
 						units_count(UNITS_BUF, sides[1].p50_steps)));
 }
 
+static char *in_words(const struct diff_line *r, uint64_t value, double variance)
+{
+	return mem_format("%s%s", r->units(UNITS_BUF, value),
+			  estimated_margin_of(ESTIMATED_MARGIN_BUF, value, variance, r->units));
+}
+
 FIELD_SKIP(is_unchanged, struct diff_line, !r->row && r->base == r->new)
 FIELD_SKIP(is_by_type, struct diff_line, r->by_type)
 FIELD_SKIP(is_not_by_type, struct diff_line, !r->by_type)
 FIELD_GETTER(get_change, struct diff_line, owned,
 	     mem_text(pair_change((char[UNITS_TEXT + 1]){ 0 }, r->units, r->base, r->new)))
-FIELD_GETTER(get_base, struct diff_line, owned, mem_text(r->units(UNITS_BUF, r->base)))
-FIELD_GETTER(get_new, struct diff_line, owned, mem_text(r->units(UNITS_BUF, r->new)))
+FIELD_GETTER(get_base, struct diff_line, owned, in_words(r, r->base, r->variances[0]))
+FIELD_GETTER(get_new, struct diff_line, owned, in_words(r, r->new, r->variances[1]))
 FIELD_GETTER(get_mostly, struct diff_line, text, r->row->mostly)
 
 /* clang-format off */
@@ -121,22 +129,31 @@ static void print_lines(struct ctl *ctl, struct diff_lines *lines, const char *t
 static void add_sum(struct diff_lines *lines, const char *name, pair_units_fn *units, uint64_t base,
 		    uint64_t new)
 {
-	*vec_push(&lines->rows) = (struct diff_line){ name, units, base, new, NULL, false, false };
+	*vec_push(&lines->rows) =
+		(struct diff_line){ .name = name, .units = units, .base = base, .new = new };
 }
+
+/* A member of struct sums, of both sessions; `unit`: of its variance. */
+#define SUM(text, write, member, unit)                                                     \
+	((struct diff_line){ .name = text,                                                  \
+			     .units = write,                                                \
+			     .base = base->sums.member,                                     \
+			     .new = new->sums.member,                                       \
+			     .variances = { (double)base->sums.member##_variance * (unit),  \
+					    (double)new->sums.member##_variance * (unit) } })
 
 static void print_sessions(struct ctl *ctl, const struct filter *filter, const struct diff *d)
 {
 	const struct diff_session *base = &d->sessions[0], *new = &d->sessions[1];
 	struct diff_lines lines = { 0 };
 
-	add_sum(&lines, "live at the end", units_bytes, base->sums.live_bytes,
-		new->sums.live_bytes);
-	add_sum(&lines, "  blocks", units_count, base->sums.live, new->sums.live);
+	*vec_push(&lines.rows) = SUM("live at the end", units_bytes, live_bytes, ESTIMATE_BYTES_UNIT);
+	*vec_push(&lines.rows) = SUM("  blocks", units_count, live, 1);
 	if (d->timed)
 		add_sum(&lines, "most live at once", units_bytes, base->peak_bytes,
 			new->peak_bytes);
-	add_sum(&lines, "requested in all", units_bytes, base->sums.bytes, new->sums.bytes);
-	add_sum(&lines, "  blocks", units_count, base->sums.allocs, new->sums.allocs);
+	*vec_push(&lines.rows) = SUM("requested in all", units_bytes, bytes, ESTIMATE_BYTES_UNIT);
+	*vec_push(&lines.rows) = SUM("  blocks", units_count, allocs, 1);
 	if (!filter_is_subset(filter))
 		add_sum(&lines, "processes", units_count, base->processes, new->processes);
 	if (!filter->tags)

@@ -147,12 +147,14 @@ static void print_sessions(struct ctl *ctl, const struct filter *filter, const s
 	const struct diff_session *base = &d->sessions[0], *new = &d->sessions[1];
 	struct diff_lines lines = { 0 };
 
-	*vec_push(&lines.rows) = SUM("live at the end", units_bytes, live_bytes, ESTIMATE_BYTES_UNIT);
+	*vec_push(&lines.rows) =
+		SUM("live at the end", units_bytes, live_bytes, ESTIMATE_BYTES_UNIT);
 	*vec_push(&lines.rows) = SUM("  blocks", units_count, live, 1);
 	if (d->timed)
 		add_sum(&lines, "most live at once", units_bytes, base->peak_bytes,
 			new->peak_bytes);
-	*vec_push(&lines.rows) = SUM("requested in all", units_bytes, bytes, ESTIMATE_BYTES_UNIT);
+	*vec_push(&lines.rows) =
+		SUM("requested in all", units_bytes, bytes, ESTIMATE_BYTES_UNIT);
 	*vec_push(&lines.rows) = SUM("  blocks", units_count, allocs, 1);
 	if (!filter_is_subset(filter))
 		add_sum(&lines, "processes", units_count, base->processes, new->processes);

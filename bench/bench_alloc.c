@@ -22,12 +22,12 @@ enum { LIVE = 1000, DEPTH = 6 };
 
 static long events = 2000000;
 
-struct state {
+struct churn_state {
 	void *live[LIVE];
 	uint64_t seed;
 };
 
-static uint64_t next(struct state *s)
+static uint64_t next(struct churn_state *s)
 {
 	s->seed ^= s->seed << 13;
 	s->seed ^= s->seed >> 7;
@@ -44,7 +44,7 @@ static size_t a_size(uint64_t r)
 
 /* A call site of its own; the store keeps the call from becoming a jump. */
 #define SITE(n) \
-	__attribute__((noinline)) static void site_##n(struct state *s, uint64_t r) \
+	__attribute__((noinline)) static void site_##n(struct churn_state *s, uint64_t r) \
 	{ \
 		void **slot = &s->live[(r >> 32) % LIVE]; \
 		free(*slot); \
@@ -53,12 +53,12 @@ static size_t a_size(uint64_t r)
 	}
 SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5) SITE(6) SITE(7)
 SITE(8) SITE(9) SITE(10) SITE(11) SITE(12) SITE(13) SITE(14) SITE(15)
-static void (*const sites[])(struct state *, uint64_t) = {
+static void (*const sites[])(struct churn_state *, uint64_t) = {
 	site_0, site_1, site_2,	 site_3,  site_4,  site_5,  site_6,  site_7,
 	site_8, site_9, site_10, site_11, site_12, site_13, site_14, site_15
 };
 
-__attribute__((noinline)) static void descend(struct state *s, uint64_t r, int depth)
+__attribute__((noinline)) static void descend(struct churn_state *s, uint64_t r, int depth)
 {
 	if (depth == 0)
 		sites[r >> 60](s, r);
@@ -69,7 +69,7 @@ __attribute__((noinline)) static void descend(struct state *s, uint64_t r, int d
 
 static void *run(void *argument)
 {
-	struct state *s = calloc(1, sizeof(*s));
+	struct churn_state *s = calloc(1, sizeof(*s));
 
 	s->seed = UINT64_C(88172645463325252) + (uint64_t)(uintptr_t)argument;
 	for (long i = 0; i < events / 2; i++)

@@ -18,7 +18,7 @@
 
 enum { PASSES = 5 };
 
-struct stream {
+struct event_stream {
 	struct event *events;
 	size_t count, room;
 };
@@ -33,7 +33,7 @@ static void must(struct shiny_err *err)
 
 static bool keep(void *context, const struct event *event)
 {
-	struct stream *s = context;
+	struct event_stream *s = context;
 
 	if (s->count == s->room) {
 		s->room = s->room ? s->room * 2 : 1 << 20;
@@ -45,7 +45,7 @@ static bool keep(void *context, const struct event *event)
 	return true;
 }
 
-static void load_session(const char *path, struct stream *s)
+static void load_session(const char *path, struct event_stream *s)
 {
 	struct store *store;
 
@@ -54,7 +54,7 @@ static void load_session(const char *path, struct stream *s)
 	store_close(store);
 }
 
-static void load_raw(const char *path, struct stream *s)
+static void load_raw(const char *path, struct event_stream *s)
 {
 	FILE *file = fopen(path, "r");
 	struct event event;
@@ -109,7 +109,7 @@ static void read_back(struct unpacker *unpacker, const struct block *block, stru
 	}
 }
 
-static void measure(const char *name, const struct stream *s)
+static void measure(const char *name, const struct event_stream *s)
 {
 	struct packer *packer;
 	struct unpacker *unpacker;
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 1 + raw; i < argc; i++) {
-		struct stream s = { 0 };
+		struct event_stream s = { 0 };
 
 		if (raw)
 			load_raw(argv[i], &s);

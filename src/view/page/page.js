@@ -109,8 +109,9 @@ function showFilter() {
 
 function showCards(sums) {
   const all = cube.total, whole = sums.allocs === all.allocs;
-  // a margin is that of the whole session, of a sample
-  const about = (key) => bytes(sums[key]) + (whole ? data.margins[key] : '');
+  // a margin is that of the whole session, of a sample; a line may end before it, not in it
+  const about = (key) => bytes(sums[key]) + (whole ? data.margins[key] : '')
+    .replace(/(?<=\S) /g, '\u00a0');
   const end = ['Live at the end', about('live_bytes'), `${noun(sums.live, 'block')}`];
   const peak = ['Peak', sums.counted ? bytes(NaN) : about('peak_bytes'), sums.counted
     ? 'known of the whole session only' : `after ${time(data.peak_ns)}`];

@@ -98,7 +98,7 @@ static void happen(struct recovery *recovery, struct process *p, const struct ev
 	total_until(&session->output.total, e->time);
 	total_until(&session->output.second, e->time);
 	if (p->stats.live.left)
-		total_returns(p->stats.total, &p->stats.live);
+		total_returns(p->stats.total, &p->stats.live, e->time, p->replaced);
 	if (e->time > session->people.next_fork || p->pending)
 		process_take_over(session, e->time > p->fork_at ? e->time : p->fork_at + 1);
 	recovery->until = e->time > recovery->until ? e->time : recovery->until;

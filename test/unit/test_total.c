@@ -14,14 +14,19 @@ static void begin(struct stats *stats)
 	total_begins(&total, ++clock_now);
 }
 
-static void makes(struct stats *stats, uint64_t bytes)
+static void makes_at(struct stats *stats, uint64_t bytes, uint64_t time, bool replaced)
 {
-	total_until(&total, ++clock_now);
+	total_until(&total, time);
 	if (stats->live.left)
-		total_returns(&total, &stats->live);
+		total_returns(&total, &stats->live, time, replaced);
 	stats->live.blocks++;
 	stats->live.bytes += bytes;
-	total_raise(&total, 1, bytes, clock_now);
+	total_raise(&total, 1, bytes, time);
+}
+
+static void makes(struct stats *stats, uint64_t bytes)
+{
+	makes_at(stats, bytes, ++clock_now, false);
 }
 
 static void frees(struct stats *stats, uint64_t bytes)
@@ -121,11 +126,38 @@ static void server(void)
 	stats_deinit(&later);
 }
 
+/* Records from before an end that are read long after it: the process is gone for what follows. */
+static void late(const char *name, bool replaced, uint64_t peak)
+{
+	struct stats shell, command, next;
+	uint64_t time;
+
+	begin(&shell);
+	makes(&shell, 1000);
+	begin(&command);
+	makes(&command, 300);
+	time = clock_now;
+	total_ends(&total, &command.live, ++clock_now, replaced);
+	makes(&shell, 10);
+	makes_at(&command, 40, time, replaced);
+	makes_at(&command, 50, time, replaced);
+	begin(&next);
+	makes(&next, 5000);
+	number("late/it has ended", command.live.left, 1);
+	number("late/it is gone", command.live.gone, 1);
+	finish(name, peak);
+	stats_deinit(&shell);
+	stats_deinit(&command);
+	stats_deinit(&next);
+}
+
 int main(void)
 {
 	total_init(&total);
 	script();
 	browser();
 	server();
+	late("late/peak", false, 6010);
+	late("late/peak behind exec", true, 6010);
 	return failures != 0;
 }

@@ -17,7 +17,8 @@ static inline void apply_time(struct session *session, const struct stream *s)
 
 	total_until(&session->output.total, s->head.time);
 	if (p->stats.live.left)
-		total_returns(&session->output.total, &p->stats.live);
+		total_returns(&session->output.total, &p->stats.live, s->head.time,
+			      p->replaced);
 	if (s->head.time > session->people.next_fork || p->pending)
 		process_take_over(session,
 				  s->head.time > p->fork_at ? s->head.time : p->fork_at + 1);

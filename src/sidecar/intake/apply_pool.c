@@ -175,7 +175,7 @@ void apply_pool(struct session *session, struct stream *s)
 	heap = process_heap(session, within, s->head.api);
 	total_until(&output->second, s->head.time);
 	if (heap->stats.live.left)
-		total_returns(&output->second, &heap->stats.live);
+		total_returns(&output->second, &heap->stats.live, s->head.time, within->replaced);
 	if (s->head.time > heap->last)
 		heap->last = s->head.time;
 	change_level(s, heap, 0);

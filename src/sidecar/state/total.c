@@ -96,8 +96,10 @@ static void process_leaves(struct total *total, const struct total_moment *momen
 					 .most = { total->blocks, total->bytes, moment->time } };
 }
 
-void total_returns(struct total *total, struct total_part *part)
+void total_returns(struct total *total, struct total_part *part, uint64_t time, bool replaced)
 {
+	if (time <= part->left_at)
+		total_ends(total, part, part->left_at, replaced || (part->gone && part->blocks));
 	part->left = part->gone = false;
 	for (size_t i = 0; i < total->leavers.count; i++)
 		if (total->leavers.at[i].part == part) {

@@ -79,7 +79,8 @@ static inline void total_until(struct total *total, uint64_t time)
 		total_until_slow(total, time);
 }
 /* Takes back the end of a process that still has an event, of `time`. One from before the end was
- * only read late: the process ends again before the next event from after it. `replaced`: by exec. */
+ * only read late: the process ends again before the next event from after it. `replaced`: by
+ * exec. */
 void total_returns(struct total *total, struct total_part *part, uint64_t time, bool replaced);
 /* Returns the session's peak; call at the end. */
 struct total_peak total_highest(const struct total *total);
